@@ -1,0 +1,1 @@
+"""What things are: frozen values that check themselves, without I/O and without arrays."""
