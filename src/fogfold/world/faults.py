@@ -1,5 +1,6 @@
 """What goes wrong, and when: drawn before the world starts, from streams of its own, so that two policies on one
-seed meet the same faults whatever they do."""
+seed meet the same faults whatever they do.
+"""
 
 from __future__ import annotations
 
@@ -127,5 +128,11 @@ def draw_faults(
     if not rows:
         return FaultSchedule.none()
     rows.sort()
-    columns = list(zip(*rows, strict=True))
-    return FaultSchedule(*(np.array(column, np.int32) for column in columns[:4]), np.array(columns[4], np.float64))
+    tick, kind, target, length, magnitude = zip(*rows, strict=True)
+    return FaultSchedule(
+        np.array(tick, np.int32),
+        np.array(kind, np.int32),
+        np.array(target, np.int32),
+        np.array(length, np.int32),
+        np.array(magnitude, np.float64),
+    )

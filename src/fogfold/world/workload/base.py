@@ -73,9 +73,9 @@ class Workload:
     @property
     def containers(self) -> int:
         """How many containers it drives."""
-        return self.level.shape[1]
+        return int(self.level.shape[1])
 
     @property
     def ticks(self) -> int:
         """How many ticks it lasts: the last sample is only interpolated towards."""
-        return round((self.level.shape[0] - 1) * self.sample_s / TICK_S)
+        return round((int(self.level.shape[0]) - 1) * self.sample_s / TICK_S)
