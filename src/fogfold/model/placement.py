@@ -117,6 +117,14 @@ def _group(snapshot: Snapshot, container: Container, node: Node) -> Reason:
         return Reason.NONE
     cluster = snapshot.cluster
     group = cluster.groups[cluster.group_index[container.group]]
+    if container.id in snapshot.placement:
+        missing = sum(
+            member.id in snapshot.targets or member.id not in snapshot.placement
+            for member in cluster.members(container.group)
+            if member.id != container.id
+        )
+        if missing >= group.may_be_missing:
+            return Reason.GROUP_BUDGET
     final: dict[ContainerId, NodeId] = {}
     for member in cluster.members(container.group):
         if member.id == container.id:

@@ -54,6 +54,11 @@ class Snapshot:
                         f"{name} puts {container!r} on node {node!r}, which is not in the cluster; "
                         f"{did_you_mean(node, nodes)}"
                     )
+        for container, node in self.targets.items():
+            if self.placement.get(container) == node:
+                raise ModelError(
+                    f"targets sends {container!r} to {node!r}, where it already runs; leave out moves that are done"
+                )
         for known in self.cluster.nodes:
             if known.id not in self.states:
                 raise ModelError(f"snapshot has no state for node {known.id!r}; give the state of every node")

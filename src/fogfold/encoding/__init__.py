@@ -1,0 +1,1 @@
+"""Cluster to numbers and back: structs of arrays, and what may go where."""

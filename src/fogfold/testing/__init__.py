@@ -1,0 +1,1 @@
+"""Builders and checks for those who write policies, adapters or scenarios of their own."""
