@@ -20,27 +20,7 @@ from fogfold.model.placement import SLACK
 from fogfold.model.reason import Reason
 from fogfold.model.resources import RESOURCE_COUNT
 
-__all__ = ["mask", "reason_row", "refusal"]
-
-# Plain numbers for the compiler, which knows no enumerations of ours.
-_NONE, _IN_FLIGHT, _NEVER_MOVES = int(Reason.NONE), int(Reason.IN_FLIGHT), int(Reason.NEVER_MOVES)
-_SAME_NODE, _NOT_READY, _ARCHITECTURE = int(Reason.SAME_NODE), int(Reason.NODE_NOT_READY), int(Reason.ARCHITECTURE)
-_ACCELERATOR, _PINNED, _DISTANCE = int(Reason.ACCELERATOR), int(Reason.PINNED), int(Reason.DATA_DISTANCE)
-_NO_ROOM, _HOT = int(Reason.NO_ROOM), int(Reason.NODE_HOT)
-_ANTI, _SPREAD, _BUDGET = int(Reason.ANTI_AFFINITY), int(Reason.SPREAD), int(Reason.GROUP_BUDGET)
-_ON, _WAKING = int(NodeState.ON), int(NodeState.WAKING)
-_NEVER = int(Movability.NEVER)
-_SCOPE_NONE, _SCOPE_SITE = int(Scope.NONE), int(Scope.SITE)
-_N_SITE, _N_ARCHITECTURE = int(NodeInt.SITE), int(NodeInt.ARCHITECTURE)
-_N_KIND, _N_COUNT = int(NodeInt.ACCELERATOR_KIND), int(NodeInt.ACCELERATOR_COUNT)
-_C_ARCHITECTURES, _C_KIND = int(ContainerInt.ARCHITECTURES), int(ContainerInt.ACCELERATOR_KIND)
-_C_COUNT, _C_DATA, _C_GROUP = int(ContainerInt.ACCELERATOR_COUNT), int(ContainerInt.DATA_SITE), int(ContainerInt.GROUP)
-_C_MOVABILITY, _C_PINNED = int(ContainerInt.MOVABILITY), int(ContainerInt.PINNED)
-_C_DATA_KM = int(ContainerRow.DATA_KM)
-_G_ANTI, _G_SPREAD, _G_SKEW = int(GroupRow.ANTI_AFFINITY), int(GroupRow.SPREAD), int(GroupRow.MAX_SKEW)
-_G_GHOSTS, _G_MISSING = int(GroupRow.GHOSTS_COUNT), int(GroupRow.MAY_BE_MISSING)
-_G_FIRST, _G_END = int(GroupRow.FIRST), int(GroupRow.END)
-_RESOURCES = RESOURCE_COUNT
+__all__ = ["group_refusal", "mask", "reason_row", "reasons_into", "refusal"]
 
 
 @compiled
@@ -56,55 +36,59 @@ def group_refusal(
     target: Array,
 ) -> int:
     """The first rule of the container's group that keeps it from the node; 0 where none does."""
-    g = container_int[_C_GROUP, c]
+    g = container_int[ContainerInt.GROUP, c]
     if g < 0:
-        return _NONE
-    first, end = group[_G_FIRST, g], group[_G_END, g]
+        return Reason.NONE
+    first, end = group[GroupRow.FIRST, g], group[GroupRow.END, g]
     if placement[c] >= 0:
         missing = 0
         for i in range(first, end):
             m = members[i]
             if m != c and (target[m] >= 0 or placement[m] < 0):
                 missing += 1
-        if missing >= group[_G_MISSING, g]:
-            return _BUDGET
-    anti = group[_G_ANTI, g]
-    if anti != _SCOPE_NONE:
-        by_site = anti == _SCOPE_SITE
-        mine = node_int[_N_SITE, n] if by_site else n
+        if missing >= group[GroupRow.MAY_BE_MISSING, g]:
+            return Reason.GROUP_BUDGET
+    anti = group[GroupRow.ANTI_AFFINITY, g]
+    if anti != Scope.NONE:
+        by_site = anti == Scope.SITE
+        mine = node_int[NodeInt.SITE, n] if by_site else n
         for i in range(first, end):
             m = members[i]
             if m == c:
                 continue
             for where in (placement[m], target[m]):
-                if where >= 0 and (node_int[_N_SITE, where] if by_site else where) == mine:
-                    return _ANTI
-    spread = group[_G_SPREAD, g]
-    if spread != _SCOPE_NONE:
-        by_site = spread == _SCOPE_SITE
-        mine = node_int[_N_SITE, n] if by_site else n
+                if where >= 0 and (node_int[NodeInt.SITE, where] if by_site else where) == mine:
+                    return Reason.ANTI_AFFINITY
+    spread = group[GroupRow.SPREAD, g]
+    if spread != Scope.NONE:
+        by_site = spread == Scope.SITE
+        mine = node_int[NodeInt.SITE, n] if by_site else n
         here = 1
         for i in range(first, end):
             m = members[i]
             where = target[m] if target[m] >= 0 else placement[m]
-            if m != c and where >= 0 and (node_int[_N_SITE, where] if by_site else where) == mine:
+            if m != c and where >= 0 and (node_int[NodeInt.SITE, where] if by_site else where) == mine:
                 here += 1
-        least = here - group[_G_SKEW, g]
+        least = here - group[GroupRow.MAX_SKEW, g]
         if least > 0:
             # Every domain must hold at least `least` members; the first that does not decides.
             for other in range(node_int.shape[1]):
-                if group[_G_GHOSTS, g] == 0 and node_state[other] != _ON and node_state[other] != _WAKING:
+                if (
+                    group[GroupRow.GHOSTS_COUNT, g] == 0
+                    and node_state[other] != NodeState.ON
+                    and node_state[other] != NodeState.WAKING
+                ):
                     continue
-                domain = node_int[_N_SITE, other] if by_site else other
+                domain = node_int[NodeInt.SITE, other] if by_site else other
                 count = 0
                 for i in range(first, end):
                     m = members[i]
                     where = target[m] if target[m] >= 0 else placement[m]
-                    if m != c and where >= 0 and (node_int[_N_SITE, where] if by_site else where) == domain:
+                    if m != c and where >= 0 and (node_int[NodeInt.SITE, where] if by_site else where) == domain:
                         count += 1
                 if count < least:
-                    return _SPREAD
-    return _NONE
+                    return Reason.SPREAD
+    return Reason.NONE
 
 
 @compiled
@@ -149,34 +133,37 @@ def refusal(
         taken: accelerators taken on each node.
     """
     if target[c] >= 0:
-        return _IN_FLIGHT
+        return Reason.IN_FLIGHT
     if placement[c] == n:
-        return _SAME_NODE
-    if placement[c] >= 0 and container_int[_C_MOVABILITY, c] == _NEVER:
-        return _NEVER_MOVES
-    if node_state[n] != _ON and node_state[n] != _WAKING:
-        return _NOT_READY
-    if (container_int[_C_ARCHITECTURES, c] >> node_int[_N_ARCHITECTURE, n]) & 1 == 0:
-        return _ARCHITECTURE
-    kind = container_int[_C_KIND, c]
-    if kind >= 0 and (node_int[_N_KIND, n] != kind or taken[n] + container_int[_C_COUNT, c] > node_int[_N_COUNT, n]):
-        return _ACCELERATOR
-    if container_int[_C_PINNED, c] >= 0 and container_int[_C_PINNED, c] != n:
-        return _PINNED
-    at = container_int[_C_DATA, c]
-    if at >= 0 and site_km[at, node_int[_N_SITE, n]] > container[_C_DATA_KM, c]:
-        return _DISTANCE
-    for r in range(_RESOURCES):
+        return Reason.SAME_NODE
+    if placement[c] >= 0 and container_int[ContainerInt.MOVABILITY, c] == Movability.NEVER:
+        return Reason.NEVER_MOVES
+    if node_state[n] != NodeState.ON and node_state[n] != NodeState.WAKING:
+        return Reason.NODE_NOT_READY
+    if (container_int[ContainerInt.ARCHITECTURES, c] >> node_int[NodeInt.ARCHITECTURE, n]) & 1 == 0:
+        return Reason.ARCHITECTURE
+    kind = container_int[ContainerInt.ACCELERATOR_KIND, c]
+    if kind >= 0 and (
+        node_int[NodeInt.ACCELERATOR_KIND, n] != kind
+        or taken[n] + container_int[ContainerInt.ACCELERATOR_COUNT, c] > node_int[NodeInt.ACCELERATOR_COUNT, n]
+    ):
+        return Reason.ACCELERATOR
+    if container_int[ContainerInt.PINNED, c] >= 0 and container_int[ContainerInt.PINNED, c] != n:
+        return Reason.PINNED
+    at = container_int[ContainerInt.DATA_SITE, c]
+    if at >= 0 and site_km[at, node_int[NodeInt.SITE, n]] > container[ContainerRow.DATA_KM, c]:
+        return Reason.DATA_DISTANCE
+    for r in range(RESOURCE_COUNT):
         if requested[r, n] + container[r, c] > node[r, n] * (1.0 + SLACK):
-            return _NO_ROOM
-    for r in range(_RESOURCES):
+            return Reason.NO_ROOM
+    for r in range(RESOURCE_COUNT):
         if used[r, n] + usage[r, c] > ceiling * node[r, n] * (1.0 + SLACK):
-            return _HOT
+            return Reason.NODE_HOT
     return group_refusal(c, n, node_int, container_int, group, members, node_state, placement, target)
 
 
 @compiled
-def _reasons(
+def reasons_into(
     c: int,
     ceiling: float,
     node: Array,
@@ -195,6 +182,7 @@ def _reasons(
     taken: Array,
     out: Array,
 ) -> None:
+    """Write for each node the `Reason` that keeps container `c` from it, into `out`; arguments as in `refusal`."""
     for n in range(len(out)):
         out[n] = refusal(
             c,
@@ -221,7 +209,7 @@ def reason_row(view: ClusterView, container: int, *, ceiling: float = 1.0) -> In
     """For each node, the first `Reason` that keeps the container from it; 0 where it may go."""
     fleet = view.fleet
     out = np.empty(fleet.nodes, np.int32)
-    _reasons(
+    reasons_into(
         container,
         ceiling,
         fleet.node,

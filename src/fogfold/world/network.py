@@ -1,0 +1,140 @@
+"""The network between sites: how far users are from where a container runs, and what a move gets of the links."""
+
+from __future__ import annotations
+
+from fogfold.compiled import compiled
+from fogfold.cost.migration import failure_probability
+from fogfold.encoding.rows import ContainerRow, NodeInt, NodeRow, SiteRow
+from fogfold.units import BITS_PER_BYTE
+from fogfold.world.live import Fixed, Live
+from fogfold.world.phase import Phase
+from fogfold.world.rows import CI, NI, C, K, N, P, S
+
+__all__ = ["attempt_failure_probability", "count_transfers", "settle", "settle_all", "transfer_rate_byte_s"]
+
+
+@compiled
+def settle(c: int, n: int, fixed: Fixed, live: Live) -> None:
+    """Write what container `c` at node `n` costs its users: round trip, service time and patience.
+
+    The round trip to a user of the same site is the access time; to one of another region it adds the way between
+    the sites and, as mean extra delay, the jitter of both uplinks (times how degraded they are).
+    """
+    here = fixed.node_int[NodeInt.SITE, n]
+    trip = 0.0
+    for k in range(fixed.user_site.shape[1]):
+        share = fixed.user_share[c, k]
+        if share == 0.0:
+            continue
+        region = fixed.user_site[c, k]
+        one = fixed.site[SiteRow.ACCESS_MS, region]
+        if region != here:
+            one += fixed.round_trip_ms[region, here]
+            one += (
+                fixed.site[SiteRow.JITTER_MS, region] * live.site[S.FACTOR, region]
+                + fixed.site[SiteRow.JITTER_MS, here] * live.site[S.FACTOR, here]
+            )
+        trip += share * one
+    service = fixed.container[ContainerRow.SERVICE_MS, c] / fixed.node[NodeRow.CORE_SPEED, n]
+    live.container[C.ROUND_TRIP_MS, c] = trip
+    live.container[C.SERVICE_MS, c] = service
+    live.container[C.PATIENCE, c] = (fixed.container[ContainerRow.OBJECTIVE_MS, c] - trip) / service
+
+
+@compiled
+def settle_all(fixed: Fixed, live: Live) -> None:
+    """Write the same for all containers, after a link has changed."""
+    for c in range(len(live.container_int[CI.PLACEMENT])):
+        if live.container_int[CI.PLACEMENT, c] >= 0:
+            settle(c, live.container_int[CI.PLACEMENT, c], fixed, live)
+
+
+@compiled
+def attempt_failure_probability(source: int, target: int, fixed: Fixed, live: Live) -> float:
+    """Chance that a move between two nodes fails, from the jitter and loss of the uplinks that it crosses."""
+    a, b = fixed.node_int[NodeInt.SITE, source], fixed.node_int[NodeInt.SITE, target]
+    jitter, loss = 0.0, 0.0
+    if a != b:
+        jitter = (
+            fixed.site[SiteRow.JITTER_MS, a] * live.site[S.FACTOR, a]
+            + fixed.site[SiteRow.JITTER_MS, b] * live.site[S.FACTOR, b]
+        )
+        loss = 1.0 - (1.0 - fixed.site[SiteRow.LOSS, a]) * (1.0 - fixed.site[SiteRow.LOSS, b])
+    constants = fixed.constants
+    return failure_probability(
+        jitter, loss, constants[P.FAILURE_BASE], constants[P.FAILURE_PER_JITTER], constants[P.FAILURE_PER_LOSS]
+    )
+
+
+@compiled
+def count_transfers(fixed: Fixed, live: Live) -> None:
+    """Count for each node and site how many moves share its links in this tick."""
+    for i in range(live.clock[K.ACTIVE]):
+        c = live.container_int[CI.ACTIVE, i]
+        live.node_int[NI.SENDING, live.container_int[CI.PLACEMENT, c]] = 0
+        live.node_int[NI.RECEIVING, live.container_int[CI.TARGET, c]] = 0
+        live.site[S.CROSSING, fixed.node_int[NodeInt.SITE, live.container_int[CI.PLACEMENT, c]]] = 0.0
+        live.site[S.CROSSING, fixed.node_int[NodeInt.SITE, live.container_int[CI.TARGET, c]]] = 0.0
+    for i in range(live.clock[K.ACTIVE]):
+        c = live.container_int[CI.ACTIVE, i]
+        a, b = (
+            fixed.node_int[NodeInt.SITE, live.container_int[CI.PLACEMENT, c]],
+            fixed.node_int[NodeInt.SITE, live.container_int[CI.TARGET, c]],
+        )
+        if live.container_int[CI.PHASE, c] == Phase.COPYING:
+            live.node_int[NI.SENDING, live.container_int[CI.PLACEMENT, c]] += 1
+            live.node_int[NI.RECEIVING, live.container_int[CI.TARGET, c]] += 1
+            if a != b:
+                live.site[S.CROSSING, a] += 1.0
+                live.site[S.CROSSING, b] += 1.0
+        elif live.container_int[CI.PHASE, c] == Phase.PULLING:
+            live.node_int[NI.RECEIVING, live.container_int[CI.TARGET, c]] += 1
+            live.site[S.CROSSING, b] += 1.0
+
+
+@compiled
+def _offered(capacity: float, in_use: float, fixed: Fixed) -> float:
+    """What a link has for moves: what service traffic leaves, within a floor and a share of its capacity."""
+    free = capacity - in_use
+    return min(max(free, fixed.constants[P.LINK_FLOOR] * capacity), fixed.constants[P.LINK_SHARE] * capacity)
+
+
+@compiled
+def transfer_rate_byte_s(c: int, fixed: Fixed, live: Live) -> float:
+    """Rate of container `c`'s transfer: the least of its fair shares of both ends and of the path, in byte/s.
+
+    An image comes from a registry behind the target's uplink; memory goes from source to target.
+    """
+    source, target = live.container_int[CI.PLACEMENT, c], live.container_int[CI.TARGET, c]
+    a, b = fixed.node_int[NodeInt.SITE, source], fixed.node_int[NodeInt.SITE, target]
+    share = fixed.constants[P.LINK_SHARE]
+    rate = _offered(fixed.node[NodeRow.NETWORK_DOWN_BIT_S, target], 0.0, fixed) / max(
+        1, live.node_int[NI.RECEIVING, target]
+    )
+    if live.container_int[CI.PHASE, c] == Phase.PULLING:
+        rate = min(
+            rate,
+            share * fixed.site[SiteRow.UPLINK_BIT_S, b] / live.site[S.FACTOR, b] / max(1.0, live.site[S.CROSSING, b]),
+        )
+    else:
+        rate = min(
+            rate,
+            _offered(fixed.node[NodeRow.NETWORK_BIT_S, source], live.node[N.USED_CPU + 2, source], fixed)
+            / max(1, live.node_int[NI.SENDING, source]),
+        )
+        if a != b:
+            rate = min(
+                rate,
+                share
+                * fixed.site[SiteRow.UPLINK_BIT_S, a]
+                / live.site[S.FACTOR, a]
+                / max(1.0, live.site[S.CROSSING, a]),
+            )
+            rate = min(
+                rate,
+                share
+                * fixed.site[SiteRow.UPLINK_BIT_S, b]
+                / live.site[S.FACTOR, b]
+                / max(1.0, live.site[S.CROSSING, b]),
+            )
+    return min(rate / BITS_PER_BYTE, fixed.constants[P.RATE_CAP_BYTE_S])
