@@ -1,23 +1,28 @@
 """The one door to the compiler: a typed decorator for loops over arrays.
 
 Numba is imported here alone for its decorator, so that its options stand in one place: results are cached on
-disk, division follows numpy (no Python exceptions inside a loop), the interpreter's lock
-is released (so that threads run independent worlds side by side), and floating point keeps its order (no
-`fastmath`): the same seed gives the same bytes on the same machine, whatever the number of threads.
+disk, division follows numpy (no Python exceptions inside a loop), the interpreter's lock is released (so that threads
+run independent worlds side by side), and floating point keeps its order (no `fastmath`): the same seed gives the same
+bytes on the same machine, whatever the number of threads.
 
-A trap: numba's disk cache does not notice a change in a *called* function of another file. `make test` keeps a
-cache folder per state of the sources for that reason. `inspect.unwrap` takes off the wrapper that the tests' shape
-checker puts round every function: compiled loops are checked at their plain callers.
+Numba's own disk cache does not notice a change in a *called* function of another file, nor in a constant. So the cache
+of each function lives in a folder named after the contents of all sources that it may call: a change anywhere below
+compiles anew, and nothing stale is ever run. `inspect.unwrap` takes off the wrapper that the tests' shape checker puts
+round every function: compiled loops are checked at their plain callers.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import inspect
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numba
 import numpy as np
-from numba import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,12 +35,46 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["Array", "compiled", "compiled_inline"]
 
+_PACKAGE = Path(__file__).parent
+_GROUND = (".", "model", "cost", "encoding", "world")
+"""Folders whose sources compiled code anywhere may call or take constants from."""
+
+
+@functools.cache
+def _sources_stamp(folder: Path) -> str:
+    """A short hash of the contents of the ground's sources and of those in one more folder."""
+    digest = hashlib.blake2b(digest_size=8)
+    folders = [_PACKAGE / name for name in _GROUND]
+    for place in dict.fromkeys([*(f.resolve() for f in folders), folder]):
+        for path in sorted(place.glob("*.py")):
+            digest.update(str(path.relative_to(place)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _cache_folder(function: Callable[..., Any]) -> str:
+    """Where this function's compiled form is kept: under `NUMBA_CACHE_DIR`, or the user's cache folder."""
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    return str(Path(base) / "fogfold" / _sources_stamp(Path(inspect.getfile(function)).parent.resolve()))
+
+
+def _compile(function: F, **options: bool) -> F:
+    plain = inspect.unwrap(function)
+    config: Any = numba.config
+    elsewhere = config.CACHE_DIR
+    config.CACHE_DIR = _cache_folder(plain)
+    try:
+        njit: Any = numba.njit
+        compiler = njit(cache=True, error_model="numpy", nogil=True, **options)
+        return cast("F", compiler(plain))
+    finally:
+        config.CACHE_DIR = elsewhere
+
 
 def compiled(function: F) -> F:
     """The function, compiled at its first call for the types it is given."""
-    return cast("F", njit(cache=True, error_model="numpy", nogil=True)(inspect.unwrap(function)))
+    return _compile(function)
 
 
 def compiled_inline(function: F) -> F:
     """A small compiled function that the compiler is asked to inline into its callers."""
-    return cast("F", njit(cache=True, error_model="numpy", nogil=True, forceinline=True)(inspect.unwrap(function)))
+    return _compile(function, forceinline=True)

@@ -22,7 +22,7 @@ from fogfold.model.container import Container
 from fogfold.model.node import Node, NodeState
 from fogfold.model.resources import RESOURCE_COUNT, Resources
 from fogfold.model.snapshot import Snapshot
-from fogfold.units import BITS_PER_BYTE
+from fogfold.units import BITS_PER_BYTE, MS_PER_S
 
 __all__ = ["ClusterView", "FleetArrays", "fleet_arrays", "snapshot_of", "view_of"]
 
@@ -243,6 +243,7 @@ def _container_row(cluster: Cluster, container: Container) -> tuple[float, ...]:
         container.dirty_rate_bit_s / BITS_PER_BYTE,
         container.start_s,
         cluster.images[cluster.image_index[container.image]].size_bytes,
+        container.request.cpu_cores * MS_PER_S / container.service_time_ms,
     )
 
 

@@ -58,6 +58,8 @@ class ContainerRow(IntEnum):
     DIRTY_BYTE_S = 7
     START_S = 8
     IMAGE_BYTES = 9
+    REQUEST_RATE = 10
+    """Requests a second when its CPU demand equals its request: cores / service time (utilisation law)."""
 
 
 class ContainerInt(IntEnum):

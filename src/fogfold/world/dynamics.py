@@ -6,6 +6,7 @@ state. Worlds of a batch are independent, so threads change nothing: each world'
 
 from __future__ import annotations
 
+import itertools
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from fogfold.world.live import Fixed, Future, Live
 from fogfold.world.moves import advance_moves, order_move, reckon
 from fogfold.world.nodes import advance_nodes, order_sleep, order_wake, restart_unplaced, strike
 from fogfold.world.rows import NI, K
-from fogfold.world.service import serve
+from fogfold.world.service import read_usage, serve
 from fogfold.world.state import Tape, WorldFrame, WorldState
 
 __all__ = ["CHUNKS", "KEEP", "SLEEP", "WAKE", "Orders", "advance", "fixed_of", "no_orders", "one_world", "step"]
@@ -82,6 +83,7 @@ def one_world(state: Live, w: int) -> Live:
         state.site[w],
         state.clock[w],
         state.total[w],
+        state.used[w],
     )
 
 
@@ -104,13 +106,14 @@ def _advance_worlds(
         _obey(moves[w], power[w], fixed, live)
         for k in range(ticks):
             strike(fixed, live, future)
-            advance_nodes(fixed, live)
             if live.clock[K.ACTIVE] > 0:
                 advance_moves(fixed, live)
             if live.clock[K.UNPLACED] > 0:
                 restart_unplaced(fixed, live)
             serve(fixed, live, future, 1.0 / (k + 1))
+            advance_nodes(fixed, live)
             live.clock[K.TICK] += 1
+        read_usage(fixed, live, future)
 
 
 def fixed_of(frame: WorldFrame) -> Fixed:
@@ -130,6 +133,7 @@ def fixed_of(frame: WorldFrame) -> Fixed:
         fleet.user_site,
         fleet.user_share,
         frame.constants,
+        frame.request,
     )
 
 
@@ -184,7 +188,7 @@ def advance(
         _advance_worlds(0, worlds, *rest)
         return
     edges = [worlds * part // CHUNKS for part in range(CHUNKS + 1)]
-    parts = [threads.submit(_advance_worlds, a, b, *rest) for a, b in zip(edges, edges[1:]) if b > a]
+    parts = [threads.submit(_advance_worlds, a, b, *rest) for a, b in itertools.pairwise(edges) if b > a]
     for part in parts:
         part.result()
 

@@ -30,6 +30,8 @@ class Fixed(NamedTuple):
     user_site: Array
     user_share: Array
     constants: Array
+    request: Array
+    """Requests once more, a row a container: (containers, 4)."""
 
 
 class Live(NamedTuple):
@@ -43,6 +45,8 @@ class Live(NamedTuple):
     site: Array
     clock: Array
     total: Array
+    used: Array
+    """Demand on each node in the last tick, (nodes, 4)."""
 
 
 class Future(NamedTuple):

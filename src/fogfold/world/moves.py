@@ -186,6 +186,8 @@ def _freeze(c: int, frozen_s: float, live: Live) -> None:
     live.container_int[CI.PHASE, c] = Phase.FROZEN
     live.container[C.TIMER_S, c] = frozen_s
     live.container[C.DOWN_S, c] += frozen_s
+    live.container_int[CI.TROUBLE, c] = 1
+    live.clock[K.TROUBLED] += 1
     live.total[Total.MOVE_DOWNTIME_S] += frozen_s
 
 
@@ -197,6 +199,8 @@ def _thaw(c: int, fixed: Fixed, live: Live) -> None:
         and live.container[C.FAILS_AT, c] < _NEVER_FAILS
     ):
         live.container[C.DOWN_S, c] += fixed.container[ContainerRow.START_S, c]
+        live.container_int[CI.TROUBLE, c] = 1
+        live.clock[K.TROUBLED] += 1
         live.total[Total.MOVE_DOWNTIME_S] += fixed.container[ContainerRow.START_S, c]
         _fail_attempt(c, fixed, live)
     else:

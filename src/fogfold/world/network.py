@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fogfold.compiled import compiled
 from fogfold.cost.migration import failure_probability
-from fogfold.encoding.rows import ContainerRow, NodeInt, NodeRow, SiteRow
-from fogfold.units import BITS_PER_BYTE
+from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeInt, NodeRow, SiteRow
+from fogfold.model.container import Movability
+from fogfold.model.node import NodeState
+from fogfold.units import BITS_PER_BYTE, TICK_S
 from fogfold.world.live import Fixed, Live
 from fogfold.world.phase import Phase
-from fogfold.world.rows import CI, NI, C, K, N, P, S
+from fogfold.world.rows import CI, NI, C, K, P, S
 
 __all__ = ["attempt_failure_probability", "count_transfers", "settle", "settle_all", "transfer_rate_byte_s"]
 
@@ -66,30 +68,65 @@ def attempt_failure_probability(source: int, target: int, fixed: Fixed, live: Li
     )
 
 
+_IMAGE, _MEMORY = 1, 2
+
+
+@compiled
+def _transfers(c: int, fixed: Fixed, live: Live) -> int:
+    """What the container's move may send in this tick: an image (1), memory (2), both (3) or nothing (0).
+
+    An image that a tick could bring over counts with the memory that would follow it.
+    """
+    phase = live.container_int[CI.PHASE, c]
+    if phase == Phase.COPYING:
+        return _MEMORY
+    target = live.container_int[CI.TARGET, c]
+    image_left = 0.0
+    if phase == Phase.PULLING:
+        image_left = live.container[C.LEFT_BYTES, c]
+    elif phase == Phase.WAITING and live.container[C.TIMER_S, c] < TICK_S:
+        if live.node_int[NI.STATE, target] != NodeState.ON:
+            return 0
+        if live.image[target, fixed.container_int[ContainerInt.IMAGE, c]] == 0:
+            image_left = fixed.container[ContainerRow.IMAGE_BYTES, c]
+    else:
+        return 0
+    what = _IMAGE if image_left > 0.0 else 0
+    is_live = fixed.container_int[ContainerInt.MOVABILITY, c] == Movability.LIVE
+    if is_live and image_left < fixed.constants[P.RATE_CAP_BYTE_S] * TICK_S:
+        what += _MEMORY
+    return what
+
+
 @compiled
 def count_transfers(fixed: Fixed, live: Live) -> None:
-    """Count for each node and site how many moves share its links in this tick."""
+    """Count for each node and site how many moves share its links in this tick, those about to begin included."""
+    active, placement, target = (
+        live.container_int[CI.ACTIVE],
+        live.container_int[CI.PLACEMENT],
+        live.container_int[CI.TARGET],
+    )
+    site_of, crossing = fixed.node_int[NodeInt.SITE], live.site[S.CROSSING]
     for i in range(live.clock[K.ACTIVE]):
-        c = live.container_int[CI.ACTIVE, i]
-        live.node_int[NI.SENDING, live.container_int[CI.PLACEMENT, c]] = 0
-        live.node_int[NI.RECEIVING, live.container_int[CI.TARGET, c]] = 0
-        live.site[S.CROSSING, fixed.node_int[NodeInt.SITE, live.container_int[CI.PLACEMENT, c]]] = 0.0
-        live.site[S.CROSSING, fixed.node_int[NodeInt.SITE, live.container_int[CI.TARGET, c]]] = 0.0
+        source, n = placement[active[i]], target[active[i]]
+        live.node_int[NI.SENDING, source] = 0
+        live.node_int[NI.RECEIVING, n] = 0
+        crossing[site_of[source]] = 0.0
+        crossing[site_of[n]] = 0.0
     for i in range(live.clock[K.ACTIVE]):
-        c = live.container_int[CI.ACTIVE, i]
-        a, b = (
-            fixed.node_int[NodeInt.SITE, live.container_int[CI.PLACEMENT, c]],
-            fixed.node_int[NodeInt.SITE, live.container_int[CI.TARGET, c]],
-        )
-        if live.container_int[CI.PHASE, c] == Phase.COPYING:
-            live.node_int[NI.SENDING, live.container_int[CI.PLACEMENT, c]] += 1
-            live.node_int[NI.RECEIVING, live.container_int[CI.TARGET, c]] += 1
-            if a != b:
-                live.site[S.CROSSING, a] += 1.0
-                live.site[S.CROSSING, b] += 1.0
-        elif live.container_int[CI.PHASE, c] == Phase.PULLING:
-            live.node_int[NI.RECEIVING, live.container_int[CI.TARGET, c]] += 1
-            live.site[S.CROSSING, b] += 1.0
+        c = active[i]
+        what = _transfers(c, fixed, live)
+        if what == 0:
+            continue
+        source, n = placement[c], target[c]
+        live.node_int[NI.RECEIVING, n] += 1
+        apart = site_of[source] != site_of[n]
+        if what != _MEMORY or apart:
+            crossing[site_of[n]] += 1.0
+        if what >= _MEMORY:
+            live.node_int[NI.SENDING, source] += 1
+            if apart:
+                crossing[site_of[source]] += 1.0
 
 
 @compiled
@@ -119,7 +156,7 @@ def transfer_rate_byte_s(c: int, fixed: Fixed, live: Live) -> float:
     else:
         rate = min(
             rate,
-            _offered(fixed.node[NodeRow.NETWORK_BIT_S, source], live.node[N.USED_CPU + 2, source], fixed)
+            _offered(fixed.node[NodeRow.NETWORK_BIT_S, source], live.used[source, 2], fixed)
             / max(1, live.node_int[NI.SENDING, source]),
         )
         if a != b:

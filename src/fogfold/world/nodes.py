@@ -101,6 +101,8 @@ def _fail(n: int, repair_s: float, fixed: Fixed, live: Live) -> None:
             if live.container_int[CI.PLACEMENT, c] != n:
                 continue
             live.container_int[CI.PLACEMENT, c] = -1
+            live.container_int[CI.TROUBLE, c] = 1
+            live.clock[K.TROUBLED] += 1
             live.container[C.WAIT_S, c] = fixed.constants[P.RESCHEDULE_S]
             live.container[C.DOWN_S, c] = 0.0
             live.clock[K.UNPLACED] += 1
@@ -139,6 +141,8 @@ def strike(fixed: Fixed, live: Live, future: Future) -> None:
             changed = True
         elif kind == FaultKind.RESTART_LOOP:
             live.container_int[CI.LOOP_TICKS, target] = ticks
+            live.container_int[CI.TROUBLE, target] = 1
+            live.clock[K.TROUBLED] += 1
     if changed:
         settle_all(fixed, live)
 
@@ -221,6 +225,8 @@ def restart_unplaced(fixed: Fixed, live: Live) -> None:
         place(c, n, fixed, live)
         live.total[Total.RESTARTS] += 1.0
         live.container[C.DOWN_S, c] = fixed.container[ContainerRow.START_S, c]
+        live.container_int[CI.TROUBLE, c] = 1
+        live.clock[K.TROUBLED] += 1
         if live.image[n, fixed.container_int[ContainerInt.IMAGE, c]] == 0:
             rate = min(
                 fixed.constants[P.LINK_SHARE] * fixed.node[NodeRow.NETWORK_DOWN_BIT_S, n] / BITS_PER_BYTE,

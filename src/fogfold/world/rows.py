@@ -24,27 +24,22 @@ __all__ = [
 class N(IntEnum):
     """Float figures of a node that change."""
 
-    USED_CPU = 0
-    """Demand of what ran here in the last tick: cores, then bytes, bit/s and IOPS in the next three rows."""
-    USED_MEMORY = 1
-    USED_NETWORK = 2
-    USED_DISK = 3
-    REQUESTED_CPU = 4
-    """Room taken by requests, of those here and those on their way, and the next three rows likewise."""
-    REQUESTED_MEMORY = 5
-    REQUESTED_NETWORK = 6
-    REQUESTED_DISK = 7
-    FORESEEN_CPU = 8
+    REQUESTED_CPU = 0
+    """Room taken by requests of those here and those on their way: cores, then bytes, bit/s and IOPS."""
+    REQUESTED_MEMORY = 1
+    REQUESTED_NETWORK = 2
+    REQUESTED_DISK = 3
+    FORESEEN_CPU = 4
     """Mean usage of those here and those on their way here, as of the last reckoning; the next three likewise."""
-    FORESEEN_MEMORY = 9
-    FORESEEN_NETWORK = 10
-    FORESEEN_DISK = 11
-    SLACK = 12
+    FORESEEN_MEMORY = 5
+    FORESEEN_NETWORK = 6
+    FORESEEN_DISK = 7
+    SLACK = 8
     """1 - CPU load of the last tick, at least 1 - load_bound."""
-    SERVED = 13
+    SERVED = 9
     """Share of demand served in the last tick: the scarcest resource decides."""
-    POWER_W = 14
-    TIMER_S = 15
+    POWER_W = 10
+    TIMER_S = 11
     """Time left of shutting down, booting or being repaired."""
 
 
@@ -70,7 +65,7 @@ class C(IntEnum):
     """Float figures of a container that change."""
 
     USAGE_CPU = 0
-    """Mean demand over the last step: cores, then bytes, bit/s and IOPS in the next three rows."""
+    """Mean CPU demand over the last step in cores; the next three rows are readings of its last tick."""
     USAGE_MEMORY = 1
     USAGE_NETWORK = 2
     USAGE_DISK = 3
@@ -84,8 +79,8 @@ class C(IntEnum):
     """Service time on the node where it runs."""
     PATIENCE = 8
     """(objective - round trip) / service time."""
-    OFFERED = 9
-    """Requests of the last tick."""
+    ASKED = 9
+    """Requests of the last tick, without those lost because it was down."""
     LEFT_BYTES = 10
     """Bytes of the present phase of its move still to send."""
     SENT_BYTES = 11
@@ -100,8 +95,18 @@ class C(IntEnum):
     """Requests since the start."""
     VIOLATED = 16
     """Of these, late, failed or unserved."""
-    UP = 17
-    """Share of the last tick in which it answered."""
+    LEVEL = 17
+    """Demand of the last tick over the request, for the part of it in which the container answered."""
+    SERVED = 18
+    """Requests served in the last tick."""
+    LATE = 19
+    """Of these, late."""
+    SPENT_MS = 20
+    """Time of these at the node, summed."""
+    SLACK = 21
+    """Slack of the node where it runs."""
+    MEAN_LEVEL = 22
+    """Mean level over the step so far."""
 
 
 class CI(IntEnum):
@@ -115,7 +120,9 @@ class CI(IntEnum):
     """Moves accepted so far: part of the key of its next draw."""
     LOOP_TICKS = 5
     """Ticks left of a restart loop."""
-    ACTIVE = 6
+    TROUBLE = 6
+    """1 where it may be down, looping or unplaced, and has to be looked at in every tick."""
+    ACTIVE = 7
     """List of the containers on the move; its length is in the clock."""
 
 
@@ -138,7 +145,9 @@ class K(IntEnum):
     """Containers on the move."""
     UNPLACED = 3
     """Containers that run nowhere."""
-    KEY = 4
+    TROUBLED = 4
+    """Containers that may be down, looping or unplaced."""
+    KEY = 5
     """Key of the draws that depend on what is done (failures of moves and wake-ups)."""
 
 
@@ -207,5 +216,3 @@ class Total(IntEnum):
     WAKES = 23
     WAKE_FAILURES = 24
     NODE_LOSSES = 25
-    CRITICAL_REQUESTS = 26
-    CRITICAL_VIOLATED = 27

@@ -7,110 +7,154 @@ the four resources decides for all containers of a node alike.
 
 from __future__ import annotations
 
-from fogfold.compiled import compiled
+import numpy as np
+
+from fogfold.compiled import Array, compiled, compiled_inline
 from fogfold.cost.latency import late_share, queueing_ms
 from fogfold.cost.power import curve_power_w
 from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeRow
-from fogfold.model.container import ServiceClass
 from fogfold.model.node import NodeState
 from fogfold.units import MS_PER_S, TICK_S
 from fogfold.world.live import Fixed, Future, Live
 from fogfold.world.phase import Phase
 from fogfold.world.rows import CI, NI, C, K, N, P, Total
 
-__all__ = ["serve"]
-
-_TICK_MS = TICK_S * MS_PER_S
+__all__ = ["read_usage", "serve"]
 
 
 @compiled
-def _sum_demand(fixed: Fixed, live: Live, future: Future, weight: float) -> None:
-    """Demand of every container in this tick, summed by node; `weight` is 1 / ticks of this step so far."""
+def _ask(fixed: Fixed, live: Live, future: Future, weight: float) -> None:
+    """Level and requests of every container in this tick: demand between two samples, times the surge of its region."""
+    tick = live.clock[K.TICK]
+    sample = int(fixed.constants[P.SAMPLE_TICKS])
+    k = tick // sample
+    part = np.float32((tick % sample) / sample)
+    low, high, surge = future.level[k], future.level[k + 1], future.surge[tick]
+    region, rate = fixed.container_int[ContainerInt.REGION], fixed.container[ContainerRow.REQUEST_RATE]
+    level, asked, mean = live.container[C.LEVEL], live.container[C.ASKED], live.container[C.MEAN_LEVEL]
+    for c in range(len(low)):
+        wanted = np.float64((low[c] + (high[c] - low[c]) * part) * surge[region[c]])
+        level[c] = wanted
+        asked[c] = rate[c] * wanted * TICK_S
+    for c in range(len(low)):
+        mean[c] += (level[c] - mean[c]) * weight
+
+
+@compiled
+def _interrupt(live: Live) -> None:
+    """Take from this tick's requests those of containers that run nowhere, are down or restart over and over."""
+    now, now_int = live.container, live.container_int
+    unserved, waiting, troubled = 0.0, 0.0, 0
+    for c in range(now.shape[1]):
+        if now_int[CI.TROUBLE, c] == 0:
+            continue
+        up = 1.0
+        if now_int[CI.PLACEMENT, c] < 0:
+            up = 0.0
+        else:
+            if now_int[CI.LOOP_TICKS, c] > 0:
+                now_int[CI.LOOP_TICKS, c] -= 1
+                up = 0.5
+            if now[C.DOWN_S, c] > 0.0:
+                down = min(now[C.DOWN_S, c], TICK_S)
+                now[C.DOWN_S, c] -= down
+                up *= 1.0 - down / TICK_S
+            if now_int[CI.LOOP_TICKS, c] == 0 and now[C.DOWN_S, c] == 0.0:
+                now_int[CI.TROUBLE, c] = 0
+        troubled += now_int[CI.TROUBLE, c]
+        lost = now[C.ASKED, c] * (1.0 - up)
+        now[C.ASKED, c] -= lost
+        now[C.LEVEL, c] *= up
+        now[C.REQUESTS, c] += lost
+        now[C.VIOLATED, c] += lost
+        unserved += lost
+        waiting += (1.0 - up) * TICK_S
+    live.clock[K.TROUBLED] = troubled
+    live.total[Total.REQUESTS] += unserved
+    live.total[Total.UNSERVED] += unserved
+    live.total[Total.WAITING_S] += waiting
+
+
+@compiled_inline
+def _between(levels: Array, k: int, c: int, part: float) -> float:
+    """A traced level between two samples."""
+    return levels[k, c] + (levels[k + 1, c] - levels[k, c]) * part
+
+
+@compiled
+def _sum_demand(fixed: Fixed, live: Live, future: Future) -> None:
+    """Demand on every node in this tick."""
     tick = live.clock[K.TICK]
     sample = int(fixed.constants[P.SAMPLE_TICKS])
     k, part = tick // sample, (tick % sample) / sample
-    low, high = future.level[k], future.level[k + 1]
-    surge = future.surge[tick]
-    own_memory = future.memory_level.shape[0] > 0
-    own_network = future.network_level.shape[0] > 0
-    own_disk = future.disk_level.shape[0] > 0
+    traced = future.memory_level.shape[0] > 0
     overhead, idle_memory = 1.0 + fixed.constants[P.OVERHEAD], fixed.constants[P.IDLE_MEMORY]
-    container, now, now_int, used = fixed.container, live.container, live.container_int, live.node
-    region = fixed.container_int[ContainerInt.REGION]
-    placement, loop_ticks, phase = now_int[CI.PLACEMENT], now_int[CI.LOOP_TICKS], now_int[CI.PHASE]
-    used[N.USED_CPU : N.USED_CPU + 4] = 0.0
-    requests, unserved, waiting = 0.0, 0.0, 0.0
+    request, used, level = fixed.request, live.used, live.container[C.LEVEL]
+    placement, phase = live.container_int[CI.PLACEMENT], live.container_int[CI.PHASE]
+    used[:] = 0.0
     for c in range(len(placement)):
-        here = surge[region[c]]
-        level = (low[c] + (high[c] - low[c]) * part) * here
-        work = container[ContainerRow.CPU_CORES, c] * level
-        offered = work * _TICK_MS / container[ContainerRow.SERVICE_MS, c]
-        now[C.OFFERED, c] = offered
-        requests += offered
         n = placement[c]
         if n < 0:
-            unserved += offered
-            waiting += TICK_S
-            now[C.REQUESTS, c] += offered
-            now[C.VIOLATED, c] += offered
-            now[C.UP, c] = 0.0
             continue
-        up = 1.0
-        if loop_ticks[c] > 0:
-            loop_ticks[c] -= 1
-            up = 0.5
-            waiting += 0.5 * TICK_S
-        if now[C.DOWN_S, c] > 0.0:
-            down = min(now[C.DOWN_S, c], TICK_S)
-            now[C.DOWN_S, c] -= down
-            up *= 1.0 - down / TICK_S
-            waiting += down
-        now[C.UP, c] = up
-        cpu = work * up
+        cpu = network = disk = level[c]
+        memory = idle_memory + (1.0 - idle_memory) * min(cpu, 1.0)
+        if traced:
+            memory = _between(future.memory_level, k, c, part)
+            network = _between(future.network_level, k, c, part)
+            disk = _between(future.disk_level, k, c, part)
         if phase[c] == Phase.COPYING:
             cpu *= overhead
-        memory = idle_memory + (1.0 - idle_memory) * min(level, 1.0)
-        if own_memory:
-            memory = future.memory_level[k, c] + (future.memory_level[k + 1, c] - future.memory_level[k, c]) * part
-        network, disk = level, level
-        if own_network:
-            network = future.network_level[k, c] + (future.network_level[k + 1, c] - future.network_level[k, c]) * part
-            network *= here
-        if own_disk:
-            disk = future.disk_level[k, c] + (future.disk_level[k + 1, c] - future.disk_level[k, c]) * part
-        memory *= container[ContainerRow.MEMORY_BYTES, c]
-        network *= container[ContainerRow.NETWORK_BIT_S, c] * up
-        disk *= container[ContainerRow.DISK_IOPS, c] * up
-        used[N.USED_CPU, n] += cpu
-        used[N.USED_MEMORY, n] += memory
-        used[N.USED_NETWORK, n] += network
-        used[N.USED_DISK, n] += disk
-        now[C.USAGE_CPU, c] += (cpu - now[C.USAGE_CPU, c]) * weight
-        now[C.USAGE_MEMORY, c] += (memory - now[C.USAGE_MEMORY, c]) * weight
-        now[C.USAGE_NETWORK, c] += (network - now[C.USAGE_NETWORK, c]) * weight
-        now[C.USAGE_DISK, c] += (disk - now[C.USAGE_DISK, c]) * weight
-    live.total[Total.REQUESTS] += requests
-    live.total[Total.UNSERVED] += unserved
-    live.total[Total.WAITING_S] += waiting
+        # Four neighbours in memory: the compiler adds them at once.
+        used[n, 0] += request[c, 0] * cpu
+        used[n, 1] += request[c, 1] * memory
+        used[n, 2] += request[c, 2] * network
+        used[n, 3] += request[c, 3] * disk
+
+
+@compiled
+def read_usage(fixed: Fixed, live: Live, future: Future) -> None:
+    """Take the readings of a step at its end: mean CPU demand, and memory, network and disk as they are now.
+
+    A container that runs nowhere keeps its last reading: absence is not zero.
+    """
+    tick = live.clock[K.TICK] - 1
+    sample = int(fixed.constants[P.SAMPLE_TICKS])
+    k, part = tick // sample, (tick % sample) / sample
+    traced = future.memory_level.shape[0] > 0
+    idle_memory = fixed.constants[P.IDLE_MEMORY]
+    request, now, placement = fixed.request, live.container, live.container_int[CI.PLACEMENT]
+    for c in range(len(placement)):
+        if placement[c] < 0:
+            continue
+        level = now[C.LEVEL, c]
+        memory, network, disk = idle_memory + (1.0 - idle_memory) * min(level, 1.0), level, level
+        if traced:
+            memory = _between(future.memory_level, k, c, part)
+            network = _between(future.network_level, k, c, part)
+            disk = _between(future.disk_level, k, c, part)
+        now[C.USAGE_CPU, c] = request[c, 0] * now[C.MEAN_LEVEL, c]
+        now[C.USAGE_MEMORY, c] = request[c, 1] * memory
+        now[C.USAGE_NETWORK, c] = request[c, 2] * network
+        now[C.USAGE_DISK, c] = request[c, 3] * disk
 
 
 @compiled
 def _load_nodes(fixed: Fixed, live: Live) -> None:
     """Load, served share and power of every node; energy of the tick."""
     bound = fixed.constants[P.LOAD_BOUND]
-    node, now, curve = fixed.node, live.node, fixed.curve
+    node, now, used, curve = fixed.node, live.node, live.used, fixed.curve
     states = live.node_int[NI.STATE]
     energy, asleep_j, switching_j, asleep_s, failed_s, demand = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for n in range(len(states)):
         state = states[n]
         if state == NodeState.ON or state == NodeState.DRAINING:
-            load = now[N.USED_CPU, n] / node[NodeRow.CPU_CORES, n]
+            load = used[n, 0] / node[NodeRow.CPU_CORES, n]
             worst = load
             for r in range(1, 4):
-                worst = max(worst, now[N.USED_CPU + r, n] / node[r, n])
+                worst = max(worst, used[n, r] / node[r, n])
             now[N.SERVED, n] = 1.0 / worst if worst > 1.0 else 1.0
             now[N.SLACK, n] = 1.0 - min(load, bound)
-            demand += now[N.USED_CPU, n] * TICK_S
+            demand += used[n, 0] * TICK_S
             power = curve_power_w(min(load, 1.0), curve[n])
         elif state == NodeState.ASLEEP:
             power = node[NodeRow.SLEEP_W, n]
@@ -138,43 +182,61 @@ def _load_nodes(fixed: Fixed, live: Live) -> None:
 
 
 @compiled
-def _count_requests(fixed: Fixed, live: Live) -> None:
-    """Requests served, late and unserved, and how long the served ones took."""
-    late_sum, unserved_sum, latency_sum, trip_sum, work_sum = 0.0, 0.0, 0.0, 0.0, 0.0
-    critical, critical_bad = 0.0, 0.0
-    container, now, node = fixed.container, live.container, live.node
-    placement = live.container_int[CI.PLACEMENT]
-    service_class = fixed.container_int[ContainerInt.SERVICE_CLASS]
+def _answer(live: Live) -> None:
+    """Requests that each container serves in this tick, how many of them late, and the time of all of them.
+
+    Short loops that each write one row: the compiler runs eight containers at once through them, which it cannot do
+    where a loop looks up its node and writes three rows.
+    """
+    now, node, placement = live.container, live.node, live.container_int[CI.PLACEMENT]
+    asked, served, late, spent = now[C.ASKED], now[C.SERVED], now[C.LATE], now[C.SPENT_MS]
+    patience, slack, service = now[C.PATIENCE], now[C.SLACK], now[C.SERVICE_MS]
+    share, node_slack = node[N.SERVED], node[N.SLACK]
     for c in range(len(placement)):
-        n = placement[c]
-        if n < 0:
-            continue
-        offered, slack, trip = now[C.OFFERED, c], node[N.SLACK, n], now[C.ROUND_TRIP_MS, c]
-        good = offered * now[C.UP, c] * node[N.SERVED, n]
-        late = good * late_share(now[C.PATIENCE, c], slack)
-        bad = offered - good + late
-        now[C.REQUESTS, c] += offered
-        now[C.VIOLATED, c] += bad
-        late_sum += late
-        unserved_sum += offered - good
-        trip_sum += good * trip
-        latency_sum += good * (queueing_ms(now[C.SERVICE_MS, c], slack) + trip)
-        work_sum += good * container[ContainerRow.SERVICE_MS, c]
-        if service_class[c] == ServiceClass.CRITICAL:
-            critical += offered
-            critical_bad += bad
+        # What runs nowhere asks nothing any more (`_interrupt`), so that it may look at any node.
+        served[c] = asked[c] * share[max(placement[c], 0)]
+    for c in range(len(placement)):
+        slack[c] = node_slack[max(placement[c], 0)]
+    for c in range(len(placement)):
+        late[c] = served[c] * late_share(patience[c], slack[c])
+    for c in range(len(placement)):
+        spent[c] = served[c] * queueing_ms(service[c], slack[c])
+
+
+@compiled
+def _count_requests(fixed: Fixed, live: Live) -> None:
+    """Add up requests served, late and unserved, and how long the served ones took."""
+    asked_sum, late_sum, served_sum, queue_sum, trip_sum, work_sum = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    now = live.container
+    asked, served, late, spent = now[C.ASKED], now[C.SERVED], now[C.LATE], now[C.SPENT_MS]
+    trip, service = now[C.ROUND_TRIP_MS], fixed.container[ContainerRow.SERVICE_MS]
+    requests, violated = now[C.REQUESTS], now[C.VIOLATED]
+    for c in range(len(asked)):
+        requests[c] += asked[c]
+    for c in range(len(asked)):
+        violated[c] += asked[c] - served[c] + late[c]
+    for c in range(len(asked)):
+        asked_sum += asked[c]
+        served_sum += served[c]
+        late_sum += late[c]
+        queue_sum += spent[c]
+        trip_sum += served[c] * trip[c]
+        work_sum += served[c] * service[c]
+    live.total[Total.REQUESTS] += asked_sum
     live.total[Total.LATE] += late_sum
-    live.total[Total.UNSERVED] += unserved_sum
-    live.total[Total.LATENCY_MS] += latency_sum
+    live.total[Total.UNSERVED] += asked_sum - served_sum
+    live.total[Total.LATENCY_MS] += queue_sum + trip_sum
     live.total[Total.ROUND_TRIP_MS] += trip_sum
     live.total[Total.WORK_CORE_S] += work_sum / MS_PER_S
-    live.total[Total.CRITICAL_REQUESTS] += critical
-    live.total[Total.CRITICAL_VIOLATED] += critical_bad
 
 
 @compiled
 def serve(fixed: Fixed, live: Live, future: Future, weight: float) -> None:
-    """One tick of service."""
-    _sum_demand(fixed, live, future, weight)
+    """One tick of service; `weight` is 1 / ticks of this step so far, for the mean over the step."""
+    _ask(fixed, live, future, weight)
+    if live.clock[K.TROUBLED] > 0:
+        _interrupt(live)
+    _sum_demand(fixed, live, future)
     _load_nodes(fixed, live)
+    _answer(live)
     _count_requests(fixed, live)

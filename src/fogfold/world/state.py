@@ -38,6 +38,8 @@ class WorldFrame:
     round_trip_ms: Float[Array, "sites sites"]
     """Between sites, on a calm network."""
     constants: Float[Array, " constants"]
+    request: Float[Array, "containers 4"]
+    """Requests, a row a container: four neighbours in memory are added at once."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class WorldState:
     site: Float[Array, "worlds site_rows sites"]
     clock: Int[Array, "worlds counters"]
     total: Float[Array, "worlds totals"]
+    used: Float[Array, "worlds nodes 4"]
+    """Demand on each node in the last tick."""
 
     @property
     def worlds(self) -> int:
@@ -92,6 +96,7 @@ class WorldState:
             self.site,
             self.clock,
             self.total,
+            self.used,
         )
 
     def fingerprint(self) -> bytes:
@@ -136,7 +141,7 @@ def frame_of(fleet: FleetArrays, params: WorldParams, *, sample_ticks: int = 10)
         fibre_km_per_ms=params.fibre_km_per_ms,
         hop_ms=params.hop_ms,
     )
-    return WorldFrame(fleet, params, np.ascontiguousarray(trip), constants)
+    return WorldFrame(fleet, params, np.ascontiguousarray(trip), constants, np.ascontiguousarray(fleet.request.T))
 
 
 def tape_of(futures: list[tuple[Workload, FaultSchedule]]) -> Tape:
@@ -159,6 +164,9 @@ def tape_of(futures: list[tuple[Workload, FaultSchedule]]) -> Tape:
             raise ModelError(
                 "the futures of a batch differ in containers, sites, length or sampling; batch like with like"
             )
+    own = {first.memory_level is None, first.network_level is None, first.disk_level is None}
+    if len(own) > 1:
+        raise ModelError("a workload gives some of memory, network and disk levels but not all; give all three or none")
     longest = max(1, *(len(faults) for _, faults in futures))
     fault = np.full((len(futures), 4, longest), np.iinfo(np.int32).max, np.int32)
     magnitude = np.ones((len(futures), longest))
@@ -206,13 +214,16 @@ def blank_state(fleet: FleetArrays, keys: list[int]) -> WorldState:
         site=np.zeros((worlds, len(S), fleet.sites)),
         clock=np.zeros((worlds, len(K)), np.int64),
         total=np.zeros((worlds, len(Total))),
+        used=np.zeros((worlds, fleet.nodes, 4)),
     )
     state.node[:, N.SLACK] = 1.0
     state.node[:, N.SERVED] = 1.0
     state.container_int[:, CI.PLACEMENT] = -1
     state.container_int[:, CI.TARGET] = -1
+    state.container_int[:, CI.TROUBLE] = 1
     state.container[:, : len(fleet.request)] = fleet.request
     state.site[:, S.FACTOR] = 1.0
     state.clock[:, K.KEY] = keys
     state.clock[:, K.UNPLACED] = fleet.containers
+    state.clock[:, K.TROUBLED] = fleet.containers
     return state
