@@ -23,6 +23,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic
+from numba.np import arrayobj
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +36,7 @@ else:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["Array", "compiled", "compiled_inline"]
+__all__ = ["Array", "borrowed", "compiled", "compiled_inline", "compiled_inner"]
 
 _PACKAGE = Path(__file__).parent
 _GROUND = (".", "model", "cost", "encoding", "world")
@@ -75,6 +78,36 @@ def compiled(function: F) -> F:
     return _compile(function)
 
 
+def compiled_inner(function: F) -> F:
+    """A function that only other compiled functions call: without a door for Python, which takes time to compile."""
+    return _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def compiled_inline(function: F) -> F:
     """A small compiled function that the compiler is asked to inline into its callers."""
     return _compile(function, forceinline=True)
+
+
+def _disown(_context: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        make_array: Any = arrayobj.make_array
+        view = make_array(array)(context, builder, value=arguments[0])
+        view.meminfo = ir.Constant(view.meminfo.type, None)
+        view.parent = ir.Constant(view.parent.type, None)
+        return view._getvalue()  # noqa: SLF001 - how numba's own array code gives a struct back
+
+    return array(array), generate
+
+
+_disowned: Any = intrinsic(_disown)
+
+
+@compiled_inline
+def borrowed(array: Array) -> Array:
+    """The same array without an owner, for compiled code only: nobody counts who holds it.
+
+    Numba counts references to every array that a function takes, members of tuples too, with atomic instructions; for a
+    function of a microsecond and thirty arrays that is most of its time. The caller keeps the array alive meanwhile.
+    """
+    lent: Array = _disowned(array)
+    return lent

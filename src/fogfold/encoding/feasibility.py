@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Int
 
-from fogfold.compiled import Array, compiled
+from fogfold.compiled import Array, compiled, compiled_inner
 from fogfold.encoding.arrays import ClusterView
 from fogfold.encoding.rows import ContainerInt, ContainerRow, GroupRow, NodeInt
 from fogfold.model.cluster import Scope
@@ -23,7 +23,7 @@ from fogfold.model.resources import RESOURCE_COUNT
 __all__ = ["group_refusal", "mask", "reason_row", "reasons_into", "refusal"]
 
 
-@compiled
+@compiled_inner
 def group_refusal(
     c: int,
     n: int,
@@ -91,7 +91,7 @@ def group_refusal(
     return Reason.NONE
 
 
-@compiled
+@compiled_inner
 def refusal(
     c: int,
     n: int,

@@ -79,7 +79,8 @@ class RunResult:
     nodes_asleep_share: float
     sla_violation_rate: float
     migration_cost: float
-    mean_latency_ms: float
+    mean_latency_ms: float | None
+    """Null where nothing was served."""
     moves: int
     failed_moves: int
     refused: int
@@ -88,9 +89,10 @@ class RunResult:
     work_core_h: float
     waiting_container_h: float
     first_placements: int
-    decision_ms_p50: float
-    decision_ms_p99: float
-    cpu_s: float
+    decision_ms_p50: float | None
+    """Null where not measured: a run repeats its figures byte for byte, but never its clock times."""
+    decision_ms_p99: float | None
+    cpu_s: float | None
 
     def as_json(self) -> dict[str, Any]:
         """The result as plain values, keys in the documented order."""
@@ -113,6 +115,7 @@ class RunSeries:
     moves_failed: Int[Array, " steps"]
     sla_violation_rate: Float[Array, " steps"]
     latency_ms: Float[Array, " steps"]
+    """NaN where nothing was served."""
 
 
 @dataclass(frozen=True)

@@ -197,5 +197,5 @@ def random_snapshot(rng: np.random.Generator, *, nodes: int = 6, containers: int
         str(node.id): NodeState(int(s))
         for node, s in zip(all_nodes, rng.choice(6, nodes, p=[0.6, 0.1, 0.05, 0.1, 0.1, 0.05]), strict=True)
     }
-    usage: dict[str, float] = {str(c.id): float(rng.uniform(0.1, 1.2)) * c.request.cpu_cores for c in all_containers}
+    usage: dict[str, float] = {str(c.id): float(rng.uniform(0.1, 3.0)) * c.request.cpu_cores for c in all_containers}
     return a_snapshot(cluster, placement, states=states, usage_cores=usage, targets=targets)

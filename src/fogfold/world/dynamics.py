@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from fogfold.compiled import Array, compiled
+from fogfold.compiled import Array, borrowed, compiled, compiled_inner
 from fogfold.errors import ModelError
 from fogfold.model.node import NodeState
 from fogfold.world.live import Fixed, Future, Live
@@ -48,7 +48,7 @@ def no_orders(worlds: int, nodes: int) -> Orders:
     return Orders(np.full((worlds, 0, 2), -1, np.int32), np.zeros((worlds, nodes), np.int8))
 
 
-@compiled
+@compiled_inner
 def _obey(moves: Array, power: Array, fixed: Fixed, live: Live) -> None:
     """Carry out the orders that are legal, and count those that are not."""
     for n in range(len(power)):
@@ -58,7 +58,7 @@ def _obey(moves: Array, power: Array, fixed: Fixed, live: Live) -> None:
         reckon(fixed, live)
         for i in range(len(moves)):
             if moves[i, 0] >= 0:
-                order_move(moves[i, 0], moves[i, 1], fixed, live)
+                order_move(int(moves[i, 0]), int(moves[i, 1]), fixed, live)
     for n in range(len(power)):
         if power[n] == SLEEP:
             order_sleep(n, fixed, live)
@@ -71,19 +71,39 @@ def _obey(moves: Array, power: Array, fixed: Fixed, live: Live) -> None:
             live.node_int[NI.STATE, n] = NodeState.ON
 
 
-@compiled
+@compiled_inner
 def one_world(state: Live, w: int) -> Live:
     """One world of a batch."""
     return Live(
-        state.node[w],
-        state.node_int[w],
-        state.container[w],
-        state.container_int[w],
-        state.image[w],
-        state.site[w],
-        state.clock[w],
-        state.total[w],
-        state.used[w],
+        borrowed(state.node[w]),
+        borrowed(state.node_int[w]),
+        borrowed(state.container[w]),
+        borrowed(state.container_int[w]),
+        borrowed(state.image[w]),
+        borrowed(state.site[w]),
+        borrowed(state.clock[w]),
+        borrowed(state.total[w]),
+        borrowed(state.used[w]),
+    )
+
+
+@compiled_inner
+def _lend(fixed: Fixed) -> Fixed:
+    return Fixed(
+        borrowed(fixed.node),
+        borrowed(fixed.node_int),
+        borrowed(fixed.curve),
+        borrowed(fixed.container),
+        borrowed(fixed.container_int),
+        borrowed(fixed.group),
+        borrowed(fixed.members),
+        borrowed(fixed.site),
+        borrowed(fixed.site_km),
+        borrowed(fixed.round_trip_ms),
+        borrowed(fixed.user_site),
+        borrowed(fixed.user_share),
+        borrowed(fixed.constants),
+        borrowed(fixed.request),
     )
 
 
@@ -92,16 +112,17 @@ def _advance_worlds(
     first: int, last: int, ticks: int, moves: Array, power: Array, fixed: Fixed, state: Live, tape: Future
 ) -> None:
     """One step of some worlds of a batch: orders, then ticks."""
+    fixed = _lend(fixed)
     for w in range(first, last):
         live = one_world(state, w)
         future = Future(
-            tape.level[w],
-            tape.memory_level[w],
-            tape.network_level[w],
-            tape.disk_level[w],
-            tape.surge[w],
-            tape.fault[w],
-            tape.fault_magnitude[w],
+            borrowed(tape.level[w]),
+            borrowed(tape.memory_level[w]),
+            borrowed(tape.network_level[w]),
+            borrowed(tape.disk_level[w]),
+            borrowed(tape.surge[w]),
+            borrowed(tape.fault[w]),
+            borrowed(tape.fault_magnitude[w]),
         )
         _obey(moves[w], power[w], fixed, live)
         for k in range(ticks):

@@ -7,7 +7,7 @@ bandwidth that changes with traffic and with other moves.
 
 from __future__ import annotations
 
-from fogfold.compiled import compiled
+from fogfold.compiled import compiled_inner
 from fogfold.encoding.feasibility import refusal
 from fogfold.encoding.rows import ContainerInt, ContainerRow
 from fogfold.model.container import Movability
@@ -26,7 +26,7 @@ __all__ = ["advance_moves", "order_move", "reckon", "undo"]
 _NEVER_FAILS = 2.0
 
 
-@compiled
+@compiled_inner
 def reckon(fixed: Fixed, live: Live) -> None:
     """Sum anew, node by node, the room taken and the usage foreseen, of those here and those on their way.
 
@@ -43,7 +43,7 @@ def reckon(fixed: Fixed, live: Live) -> None:
                     live.node[N.FORESEEN_CPU + r, n] += live.container[r, c]
 
 
-@compiled
+@compiled_inner
 def order_move(c: int, n: int, fixed: Fixed, live: Live) -> int:
     """Accept a move, or refuse it and count that. Gives the `Reason`, 0 where it was accepted."""
     reason = 0 + Reason.UNPLACED
@@ -88,16 +88,16 @@ def order_move(c: int, n: int, fixed: Fixed, live: Live) -> int:
     return 0
 
 
-@compiled
+@compiled_inner
 def _wait(c: int, pause_s: float, live: Live) -> None:
     live.container_int[CI.PHASE, c] = Phase.WAITING
     live.container[C.TIMER_S, c] = pause_s
 
 
-@compiled
+@compiled_inner
 def _release(c: int, fixed: Fixed, live: Live) -> None:
     """Free the room on the target and take the container off the list of moves."""
-    n = live.container_int[CI.TARGET, c]
+    n = int(live.container_int[CI.TARGET, c])
     for r in range(RESOURCE_COUNT):
         live.node[N.REQUESTED_CPU + r, n] -= fixed.container[r, c]
     if fixed.container_int[ContainerInt.ACCELERATOR_KIND, c] >= 0:
@@ -118,17 +118,17 @@ def _release(c: int, fixed: Fixed, live: Live) -> None:
     live.clock[K.ACTIVE] = last
 
 
-@compiled
+@compiled_inner
 def undo(c: int, fixed: Fixed, live: Live) -> None:
     """Give a move up: the container stays at its source, the room on the target is free again."""
     _release(c, fixed, live)
     live.total[Total.MOVES_UNDONE] += 1.0
 
 
-@compiled
+@compiled_inner
 def _arrive(c: int, fixed: Fixed, live: Live) -> None:
     """The container now runs on its target, and its room on the source is free."""
-    source, n = live.container_int[CI.PLACEMENT, c], live.container_int[CI.TARGET, c]
+    source, n = int(live.container_int[CI.PLACEMENT, c]), int(live.container_int[CI.TARGET, c])
     live.total[Total.MOVES_DONE] += 1.0
     _release(c, fixed, live)
     for r in range(RESOURCE_COUNT):
@@ -143,7 +143,7 @@ def _arrive(c: int, fixed: Fixed, live: Live) -> None:
     settle(c, n, fixed, live)
 
 
-@compiled
+@compiled_inner
 def _fail_attempt(c: int, fixed: Fixed, live: Live) -> None:
     """One attempt broke: pause and try again, longer each time, or give up."""
     live.total[Total.ATTEMPTS_FAILED] += 1.0
@@ -154,12 +154,12 @@ def _fail_attempt(c: int, fixed: Fixed, live: Live) -> None:
         _wait(c, fixed.constants[P.RETRY_S] * 2.0 ** (live.container_int[CI.ATTEMPT, c] - 1), live)
 
 
-@compiled
+@compiled_inner
 def _begin(c: int, fixed: Fixed, live: Live) -> None:
     """Start an attempt: the image first, where it is missing."""
-    n = live.container_int[CI.TARGET, c]
+    n = int(live.container_int[CI.TARGET, c])
     occasion = live.container_int[CI.MOVES, c] * 64 + live.container_int[CI.ATTEMPT, c]
-    p = attempt_failure_probability(live.container_int[CI.PLACEMENT, c], n, fixed, live)
+    p = attempt_failure_probability(int(live.container_int[CI.PLACEMENT, c]), n, fixed, live)
     live.container[C.FAILS_AT, c] = _NEVER_FAILS
     if chance(live.clock[K.KEY], c, occasion, 0) < p:
         live.container[C.FAILS_AT, c] = chance(live.clock[K.KEY], c, occasion, 1)
@@ -171,7 +171,7 @@ def _begin(c: int, fixed: Fixed, live: Live) -> None:
         _begin_copy(c, fixed, live)
 
 
-@compiled
+@compiled_inner
 def _begin_copy(c: int, fixed: Fixed, live: Live) -> None:
     if fixed.container_int[ContainerInt.MOVABILITY, c] == Movability.LIVE:
         live.container_int[CI.PHASE, c] = Phase.COPYING
@@ -181,7 +181,7 @@ def _begin_copy(c: int, fixed: Fixed, live: Live) -> None:
         _freeze(c, fixed.container[ContainerRow.START_S, c], live)
 
 
-@compiled
+@compiled_inner
 def _freeze(c: int, frozen_s: float, live: Live) -> None:
     live.container_int[CI.PHASE, c] = Phase.FROZEN
     live.container[C.TIMER_S, c] = frozen_s
@@ -191,7 +191,7 @@ def _freeze(c: int, frozen_s: float, live: Live) -> None:
     live.total[Total.MOVE_DOWNTIME_S] += frozen_s
 
 
-@compiled
+@compiled_inner
 def _thaw(c: int, fixed: Fixed, live: Live) -> None:
     """Frozen time is over: it runs on the target, or, where this attempt was to fail here, at the source again."""
     if (
@@ -207,7 +207,7 @@ def _thaw(c: int, fixed: Fixed, live: Live) -> None:
         _arrive(c, fixed, live)
 
 
-@compiled
+@compiled_inner
 def _copy(c: int, rate: float, left_s: float, fixed: Fixed, live: Live) -> float:
     """Copy memory for at most that long; gives the time that was not needed."""
     memory = max(live.container[1, c], 1.0)
@@ -237,20 +237,20 @@ def _copy(c: int, rate: float, left_s: float, fixed: Fixed, live: Live) -> float
     return left_s - step_s
 
 
-@compiled
+@compiled_inner
 def advance_moves(fixed: Fixed, live: Live) -> None:
     """Let every move go on for one tick, in the order in which they were accepted."""
     count_transfers(fixed, live)
     i = 0
     while i < live.clock[K.ACTIVE]:
-        c = live.container_int[CI.ACTIVE, i]
+        c = int(live.container_int[CI.ACTIVE, i])
         live.container[C.MOVE_AGE_S, c] += TICK_S
         _advance(c, fixed, live)
         if i < live.clock[K.ACTIVE] and live.container_int[CI.ACTIVE, i] == c:
             i += 1
 
 
-@compiled
+@compiled_inner
 def _advance(c: int, fixed: Fixed, live: Live) -> None:
     if (
         live.container[C.MOVE_AGE_S, c] > fixed.constants[P.TIMEOUT_S]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fogfold.compiled import compiled
+from fogfold.compiled import compiled_inner
 from fogfold.cost.migration import failure_probability
 from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeInt, NodeRow, SiteRow
 from fogfold.model.container import Movability
@@ -15,7 +15,7 @@ from fogfold.world.rows import CI, NI, C, K, P, S
 __all__ = ["attempt_failure_probability", "count_transfers", "settle", "settle_all", "transfer_rate_byte_s"]
 
 
-@compiled
+@compiled_inner
 def settle(c: int, n: int, fixed: Fixed, live: Live) -> None:
     """Write what container `c` at node `n` costs its users: round trip, service time and patience.
 
@@ -43,15 +43,15 @@ def settle(c: int, n: int, fixed: Fixed, live: Live) -> None:
     live.container[C.PATIENCE, c] = (fixed.container[ContainerRow.OBJECTIVE_MS, c] - trip) / service
 
 
-@compiled
+@compiled_inner
 def settle_all(fixed: Fixed, live: Live) -> None:
     """Write the same for all containers, after a link has changed."""
     for c in range(len(live.container_int[CI.PLACEMENT])):
         if live.container_int[CI.PLACEMENT, c] >= 0:
-            settle(c, live.container_int[CI.PLACEMENT, c], fixed, live)
+            settle(c, int(live.container_int[CI.PLACEMENT, c]), fixed, live)
 
 
-@compiled
+@compiled_inner
 def attempt_failure_probability(source: int, target: int, fixed: Fixed, live: Live) -> float:
     """Chance that a move between two nodes fails, from the jitter and loss of the uplinks that it crosses."""
     a, b = fixed.node_int[NodeInt.SITE, source], fixed.node_int[NodeInt.SITE, target]
@@ -71,7 +71,7 @@ def attempt_failure_probability(source: int, target: int, fixed: Fixed, live: Li
 _IMAGE, _MEMORY = 1, 2
 
 
-@compiled
+@compiled_inner
 def _transfers(c: int, fixed: Fixed, live: Live) -> int:
     """What the container's move may send in this tick: an image (1), memory (2), both (3) or nothing (0).
 
@@ -98,7 +98,7 @@ def _transfers(c: int, fixed: Fixed, live: Live) -> int:
     return what
 
 
-@compiled
+@compiled_inner
 def count_transfers(fixed: Fixed, live: Live) -> None:
     """Count for each node and site how many moves share its links in this tick, those about to begin included."""
     active, placement, target = (
@@ -114,7 +114,7 @@ def count_transfers(fixed: Fixed, live: Live) -> None:
         crossing[site_of[source]] = 0.0
         crossing[site_of[n]] = 0.0
     for i in range(live.clock[K.ACTIVE]):
-        c = active[i]
+        c = int(active[i])
         what = _transfers(c, fixed, live)
         if what == 0:
             continue
@@ -129,20 +129,20 @@ def count_transfers(fixed: Fixed, live: Live) -> None:
                 crossing[site_of[source]] += 1.0
 
 
-@compiled
+@compiled_inner
 def _offered(capacity: float, in_use: float, fixed: Fixed) -> float:
     """What a link has for moves: what service traffic leaves, within a floor and a share of its capacity."""
     free = capacity - in_use
     return min(max(free, fixed.constants[P.LINK_FLOOR] * capacity), fixed.constants[P.LINK_SHARE] * capacity)
 
 
-@compiled
+@compiled_inner
 def transfer_rate_byte_s(c: int, fixed: Fixed, live: Live) -> float:
     """Rate of container `c`'s transfer: the least of its fair shares of both ends and of the path, in byte/s.
 
     An image comes from a registry behind the target's uplink; memory goes from source to target.
     """
-    source, target = live.container_int[CI.PLACEMENT, c], live.container_int[CI.TARGET, c]
+    source, target = int(live.container_int[CI.PLACEMENT, c]), int(live.container_int[CI.TARGET, c])
     a, b = fixed.node_int[NodeInt.SITE, source], fixed.node_int[NodeInt.SITE, target]
     share = fixed.constants[P.LINK_SHARE]
     rate = _offered(fixed.node[NodeRow.NETWORK_DOWN_BIT_S, target], 0.0, fixed) / max(

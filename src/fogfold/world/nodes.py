@@ -6,7 +6,7 @@ for `reschedule_s` and are started on the node with the most room that may hold 
 
 from __future__ import annotations
 
-from fogfold.compiled import compiled
+from fogfold.compiled import compiled_inner
 from fogfold.encoding.feasibility import refusal
 from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeInt, NodeRow
 from fogfold.model.node import NodeState
@@ -25,7 +25,7 @@ _TRIP_SCALE_MS = 50.0
 _WAKE_PURPOSE = 3
 
 
-@compiled
+@compiled_inner
 def order_sleep(n: int, fixed: Fixed, live: Live) -> None:
     """Start to empty a node, or shut it down at once where it is empty; refused where it may not or cannot sleep."""
     legal = (
@@ -39,7 +39,7 @@ def order_sleep(n: int, fixed: Fixed, live: Live) -> None:
         live.node_int[NI.STATE, n] = NodeState.DRAINING
 
 
-@compiled
+@compiled_inner
 def order_wake(n: int, fixed: Fixed, live: Live) -> None:
     """Wake a node that sleeps, or call off its draining; refused in any other state."""
     if live.node_int[NI.STATE, n] == NodeState.ASLEEP:
@@ -52,14 +52,14 @@ def order_wake(n: int, fixed: Fixed, live: Live) -> None:
         live.total[Total.REFUSED] += 1.0
 
 
-@compiled
+@compiled_inner
 def _shut_down(n: int, fixed: Fixed, live: Live) -> None:
     live.node_int[NI.STATE, n] = NodeState.GOING_TO_SLEEP
     live.node[N.TIMER_S, n] = fixed.node[NodeRow.SHUTDOWN_S, n]
     live.total[Total.SLEEPS] += 1.0
 
 
-@compiled
+@compiled_inner
 def advance_nodes(fixed: Fixed, live: Live) -> None:
     """Let timers run for one tick and change states where they end; shut down what has been emptied."""
     for n in range(len(live.node_int[NI.STATE])):
@@ -86,12 +86,12 @@ def advance_nodes(fixed: Fixed, live: Live) -> None:
             live.node_int[NI.STATE, n] = NodeState.ON
 
 
-@compiled
+@compiled_inner
 def _fail(n: int, repair_s: float, fixed: Fixed, live: Live) -> None:
     """A node stops: moves to and from it are undone, its containers run nowhere for now."""
     i = 0
     while i < live.clock[K.ACTIVE]:
-        c = live.container_int[CI.ACTIVE, i]
+        c = int(live.container_int[CI.ACTIVE, i])
         if live.container_int[CI.TARGET, c] == n or live.container_int[CI.PLACEMENT, c] == n:
             undo(c, fixed, live)
         else:
@@ -115,7 +115,7 @@ def _fail(n: int, repair_s: float, fixed: Fixed, live: Live) -> None:
     live.node[N.TIMER_S, n] = repair_s
 
 
-@compiled
+@compiled_inner
 def strike(fixed: Fixed, live: Live, future: Future) -> None:
     """Let the faults of this tick happen, and the degradations that are over end."""
     changed = False
@@ -129,7 +129,7 @@ def strike(fixed: Fixed, live: Live, future: Future) -> None:
     while live.clock[K.NEXT_FAULT] < faults.shape[1] and faults[0, live.clock[K.NEXT_FAULT]] <= live.clock[K.TICK]:
         i = live.clock[K.NEXT_FAULT]
         live.clock[K.NEXT_FAULT] += 1
-        kind, target, ticks = faults[1, i], faults[2, i], faults[3, i]
+        kind, target, ticks = int(faults[1, i]), int(faults[2, i]), int(faults[3, i])
         if kind == FaultKind.NODE_LOSS:
             state = live.node_int[NI.STATE, target]
             if state != NodeState.ASLEEP and state != NodeState.FAILED:
@@ -147,7 +147,7 @@ def strike(fixed: Fixed, live: Live, future: Future) -> None:
         settle_all(fixed, live)
 
 
-@compiled
+@compiled_inner
 def best_start(c: int, ceiling: float, fixed: Fixed, live: Live) -> int:
     """Node on which to start a container that runs nowhere: the most room, then the nearest; -1 where none may.
 
@@ -191,7 +191,7 @@ def best_start(c: int, ceiling: float, fixed: Fixed, live: Live) -> int:
     return best
 
 
-@compiled
+@compiled_inner
 def place(c: int, n: int, fixed: Fixed, live: Live) -> None:
     """Put a container that runs nowhere on a node that may hold it."""
     for r in range(RESOURCE_COUNT):
@@ -205,7 +205,7 @@ def place(c: int, n: int, fixed: Fixed, live: Live) -> None:
     settle(c, n, fixed, live)
 
 
-@compiled
+@compiled_inner
 def restart_unplaced(fixed: Fixed, live: Live) -> None:
     """Start elsewhere those whose wait is over; whoever finds no node waits on."""
     reckoned = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fogfold.compiled import Array, compiled, compiled_inline
+from fogfold.compiled import Array, compiled_inline, compiled_inner
 from fogfold.cost.latency import late_share, queueing_ms
 from fogfold.cost.power import curve_power_w
 from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeRow
@@ -22,7 +22,7 @@ from fogfold.world.rows import CI, NI, C, K, N, P, Total
 __all__ = ["read_usage", "serve"]
 
 
-@compiled
+@compiled_inner
 def _ask(fixed: Fixed, live: Live, future: Future, weight: float) -> None:
     """Level and requests of every container in this tick: demand between two samples, times the surge of its region."""
     tick = live.clock[K.TICK]
@@ -40,7 +40,7 @@ def _ask(fixed: Fixed, live: Live, future: Future, weight: float) -> None:
         mean[c] += (level[c] - mean[c]) * weight
 
 
-@compiled
+@compiled_inner
 def _interrupt(live: Live) -> None:
     """Take from this tick's requests those of containers that run nowhere, are down or restart over and over."""
     now, now_int = live.container, live.container_int
@@ -81,7 +81,7 @@ def _between(levels: Array, k: int, c: int, part: float) -> float:
     return levels[k, c] + (levels[k + 1, c] - levels[k, c]) * part
 
 
-@compiled
+@compiled_inner
 def _sum_demand(fixed: Fixed, live: Live, future: Future) -> None:
     """Demand on every node in this tick."""
     tick = live.clock[K.TICK]
@@ -111,7 +111,7 @@ def _sum_demand(fixed: Fixed, live: Live, future: Future) -> None:
         used[n, 3] += request[c, 3] * disk
 
 
-@compiled
+@compiled_inner
 def read_usage(fixed: Fixed, live: Live, future: Future) -> None:
     """Take the readings of a step at its end: mean CPU demand, and memory, network and disk as they are now.
 
@@ -138,7 +138,7 @@ def read_usage(fixed: Fixed, live: Live, future: Future) -> None:
         now[C.USAGE_DISK, c] = request[c, 3] * disk
 
 
-@compiled
+@compiled_inner
 def _load_nodes(fixed: Fixed, live: Live) -> None:
     """Load, served share and power of every node; energy of the tick."""
     bound = fixed.constants[P.LOAD_BOUND]
@@ -181,7 +181,7 @@ def _load_nodes(fixed: Fixed, live: Live) -> None:
     live.total[Total.DEMAND_CORE_S] += demand
 
 
-@compiled
+@compiled_inner
 def _answer(live: Live) -> None:
     """Requests that each container serves in this tick, how many of them late, and the time of all of them.
 
@@ -203,7 +203,7 @@ def _answer(live: Live) -> None:
         spent[c] = served[c] * queueing_ms(service[c], slack[c])
 
 
-@compiled
+@compiled_inner
 def _count_requests(fixed: Fixed, live: Live) -> None:
     """Add up requests served, late and unserved, and how long the served ones took."""
     asked_sum, late_sum, served_sum, queue_sum, trip_sum, work_sum = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -230,7 +230,7 @@ def _count_requests(fixed: Fixed, live: Live) -> None:
     live.total[Total.WORK_CORE_S] += work_sum / MS_PER_S
 
 
-@compiled
+@compiled_inner
 def serve(fixed: Fixed, live: Live, future: Future, weight: float) -> None:
     """One tick of service; `weight` is 1 / ticks of this step so far, for the mean over the step."""
     _ask(fixed, live, future, weight)

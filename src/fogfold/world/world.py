@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 import numpy as np
 from jaxtyping import Float
 
-from fogfold.compiled import Array, compiled
+from fogfold.compiled import Array, compiled, compiled_inner
 from fogfold.encoding.arrays import ClusterView, FleetArrays, view_of
 from fogfold.encoding.feasibility import reason_row
 from fogfold.encoding.rows import ContainerInt
@@ -36,12 +36,13 @@ _HISTORY_SAMPLES = 30
 """How many decisions' usage a view carries: what the detection rules of Beloglazov and Buyya read."""
 
 
-@compiled
+@compiled_inner
 def _place_all(order: Array, ceiling: float, fixed: Fixed, live: Live) -> int:
-    for c in order:
+    for i in range(len(order)):
+        c = int(order[i])
         n = best_start(c, ceiling, fixed, live)
         if n < 0:
-            return int(c)
+            return c
         place(c, n, fixed, live)
         live.image[n, fixed.container_int[ContainerInt.IMAGE, c]] = 1
     return -1
@@ -52,7 +53,7 @@ def _first_placement(order: Array, given: Array, ceiling: float, fixed: Fixed, s
     live = one_world(state, w)
     for c in range(len(given)):
         if given[c] >= 0:
-            place(c, given[c], fixed, live)
+            place(c, int(given[c]), fixed, live)
             live.image[given[c], fixed.container_int[ContainerInt.IMAGE, c]] = 1
     left = order[given[order] < 0]
     failed = _place_all(left, ceiling, fixed, live)

@@ -1,0 +1,45 @@
+# Every target sets up its own virtual environment; nothing is installed outside this folder.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+JOBS ?= 2
+
+export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache
+
+.PHONY: demo test lint types contracts bench setup clean slow
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c 'import sys; assert sys.version_info >= (3, 11), "fogfold needs Python 3.11 or newer; try make PYTHON=python3.12"'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report,exact]' --group dev
+	@touch $@
+
+demo: $(STAMP) ## A day of a small city, with and without folding; writes report.html
+	$(BIN)/fogfold demo --report report.html
+
+test: lint types contracts $(STAMP) ## Everything that must hold, slow suites apart
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m 'not slow'
+
+slow: $(STAMP) ## The suites that take longer
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+contracts: $(STAMP)
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## Speed of the world, and the classic benchmark where its traces are
+	$(BIN)/fogfold bench world
+	-$(BIN)/fogfold bench planetlab
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

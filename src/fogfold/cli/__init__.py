@@ -1,0 +1,1 @@
+"""The command line: one file a command, and nothing in it that a program could not call as well."""

@@ -1,0 +1,1 @@
+"""How policies are run, measured, compared and reported."""

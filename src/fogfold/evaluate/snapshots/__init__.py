@@ -1,0 +1,1 @@
+"""One consolidation decision under a magnifying glass: drawn snapshots, a proven bound, and a referee."""

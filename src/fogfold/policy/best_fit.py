@@ -1,0 +1,54 @@
+"""Best fit decreasing: the least loaded node is emptied, its largest container first, each onto the fullest that fits.
+
+The bin-packing rule of Johnson (1973) as a drain: bins are the nodes that are on, and only nodes at or under the low
+mark are opened again. How full a node is counts over all four resources. Departure for the fog: round trip to the
+users and a missing image count against a target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fogfold.policy.emptying import cold_nodes, empty_each
+from fogfold.policy.params import RuleParams
+from fogfold.policy.plan import Plan
+from fogfold.policy.recipe import Recipe
+from fogfold.policy.relief import relieve_by_few_moves
+from fogfold.policy.rule import Rule
+from fogfold.policy.space import Space
+from fogfold.policy.targets import Fit
+
+__all__ = ["BEST_FIT", "BestFitParams"]
+
+
+@dataclass(frozen=True)
+class BestFitParams(RuleParams):
+    """Figures of the rule: those that all share."""
+
+
+def _empty(plan: Plan) -> None:
+    empty_each(plan, cold_nodes(plan).tolist())
+
+
+def _make(name: str, params: BestFitParams) -> Rule:
+    return Rule(name, params, fit=Fit.FULLEST, relieve=relieve_by_few_moves, empty=_empty)
+
+
+BEST_FIT = Recipe(
+    name="best-fit",
+    summary="Empties the least loaded node, largest container first, each onto the fullest node that fits.",
+    params=BestFitParams(),
+    space=Space(
+        {
+            "high_mark": (0.6, 0.7, 0.8, 0.9),
+            "fill_mark": (0.4, 0.5, 0.6),
+            "low_mark": (0.3, 0.45, 0.6),
+            "trip_per_ms": (0.0, 0.01, 0.02, 0.05, 0.1),
+            "late_limit": (0.001, 0.003, 0.01, 0.05, 1.0),
+            "wake_load": (0.55, 0.65, 0.75),
+            "sleep_load": (0.35, 0.45, 0.5),
+            "calm_decisions": (1, 2, 4, 8),
+        }
+    ),
+    maker=_make,
+)
