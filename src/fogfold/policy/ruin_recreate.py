@@ -77,13 +77,16 @@ def _empty_each(wanted: Array, ceiling: Ceiling, taste: Taste, snug: float, benc
     _place_all(homeless, many, 0.0, 0, 0, ceiling, taste, snug, bench)
 
 
-def empty_nodes(wanted: Bool[Array, " nodes"], ceiling: Ceiling, taste: Taste, snug: float, bench: Workbench) -> float:
-    """Empty all wanted nodes at once, largest containers first; gives the cost of the plan, in W up to a constant.
+def empty_nodes(
+    wanted: Bool[Array, " nodes"], ceiling: Ceiling, taste: Taste, snug: float, bench: Workbench
+) -> tuple[float, float]:
+    """Empty all wanted nodes at once, largest containers first. Nodes of which somebody finds no place stay open.
 
-    Nodes of which somebody finds no place stay open.
+    Gives the cost before and after, in W up to the same constant.
     """
+    before_w = float(cost_w(taste, bench))
     _empty_each(wanted, ceiling, taste, snug, bench)
-    return float(cost_w(taste, bench))
+    return before_w, float(cost_w(taste, bench))
 
 
 @compiled
@@ -148,7 +151,7 @@ def _copy(source: Workbench, target: Workbench) -> None:
     target.sheet.taken[:] = source.sheet.taken
     target.sheet.arriving[:] = source.sheet.arriving
     target.sheet.staying[:] = source.sheet.staying
-    target.count[0] = source.count[0]
+    target.tally[0] = source.tally[0]
 
 
 @compiled
@@ -167,21 +170,19 @@ def _search(
 ) -> float:
     _copy(bench, now)
     _copy(bench, best)
-    now_w = cost_w(taste, bench)
-    best_w = now_w
+    best_w = cost_w(taste, bench)
     homeless = np.empty(2 * len(bench.resident) + 1, np.int64)
     occasion = 0
-    start = bench.count[1]
-    while bench.count[1] - start < effort and best_w > enough_w:
+    start = bench.tally[1]
+    while bench.tally[1] - start < effort and best_w > enough_w:
         occasion += 1
-        bench.count[1] += len(bench.closing)  # for copying and adding up
+        bench.tally[1] += len(bench.closing)  # for copying and adding up
         many = _ruin(homeless, key, occasion, bench)
         _place_all(homeless, many, 1.0, key, occasion, ceiling, taste, snug, bench)
         cost = cost_w(taste, bench)
-        left = 1.0 - (bench.count[1] - start) / effort
-        if bench.count[0] <= limit and cost < best_w + _THRESHOLD * stake_w * max(left, 0.0):
+        left = 1.0 - (bench.tally[1] - start) / effort
+        if bench.tally[0] <= limit and cost < best_w + _THRESHOLD * stake_w * max(left, 0.0):
             _copy(bench, now)
-            now_w = cost
             if cost < best_w - 1e-9:
                 _copy(bench, best)
                 best_w = cost
@@ -224,4 +225,4 @@ def _duplicate(bench: Workbench) -> Workbench:
     sheet = bench.sheet
     names = ("state", "target", "requested", "foreseen", "leaving", "taken", "arriving", "staying")
     sheet = sheet._replace(**{name: getattr(sheet, name).copy() for name in names})
-    return bench._replace(sheet=sheet, closing=bench.closing.copy(), count=bench.count.copy())
+    return bench._replace(sheet=sheet, closing=bench.closing.copy(), tally=bench.tally.copy())

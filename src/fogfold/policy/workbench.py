@@ -49,7 +49,7 @@ class Workbench(NamedTuple):
     """Where the residents of each node start in that list, and where the last one ends."""
     trip_ms: Array
     """Mean round trip between each container's users and each site."""
-    count: Array
+    tally: Array
     """Moves so far, and node checks so far, (2,)."""
 
 
@@ -86,7 +86,7 @@ def workbench_of(
         resident=resident,
         first=np.searchsorted(sheet.placement[resident], np.arange(nodes + 1)),
         trip_ms=trip_ms,
-        count=np.zeros(2, np.int64),
+        tally=np.zeros(2, np.int64),
     )
 
 
@@ -100,7 +100,7 @@ def put(c: int, n: int, bench: Workbench) -> None:
         sheet.leaving[r, source] += sheet.usage[r, c]
     sheet.target[c] = n
     sheet.staying[source] -= 1
-    bench.count[0] += 1
+    bench.tally[0] += 1
 
 
 @compiled
@@ -117,7 +117,7 @@ def lift(c: int, bench: Workbench) -> None:
     sheet.arriving[n] -= 1
     sheet.target[c] = -1
     sheet.staying[source] += 1
-    bench.count[0] -= 1
+    bench.tally[0] -= 1
 
 
 @compiled
@@ -175,7 +175,7 @@ def place(c: int, ceiling: Ceiling, taste: Taste, snug: float, skip: float, draw
     for n in range(len(sheet.state)):
         if sheet.state[n] != NodeState.ON and sheet.state[n] != NodeState.WAKING:
             continue
-        bench.count[1] += 1
+        bench.tally[1] += 1
         if (skip > 0.0 and draws[n] < skip) or not _has_room(c, n, ceiling, sheet):
             continue
         price = _price(c, n, taste, snug, bench)

@@ -50,9 +50,9 @@ def test_a_move_takes_memory_over_half_the_bandwidth(ram_mb, seconds):
     assert migration_s(ram_mb) == pytest.approx(seconds, rel=1e-12)
 
 
-def shared(*asked):
+def shared(*asked: tuple[float, int]) -> tuple[list[float], float]:
     """What a G4 gives to VMs of (MIPS, role), and what it has left."""
-    sharing = np.array(asked, SHARING)
+    sharing = np.array(list(asked), SHARING)
     free = share_mips(sharing, len(sharing), 3720.0)
     return sharing["mips"].tolist(), free
 

@@ -22,7 +22,8 @@ def look():
 
     def make(cluster, placement, *, time_s=0.0, history=None, **more):
         view = view_of(a_snapshot(cluster, placement, time_s=time_s, **more))
-        return view if history is None else replace(view, cpu_history=np.asarray(history, float))
+        past = np.zeros((0, view.fleet.containers)) if history is None else np.asarray(history, float)
+        return replace(view, cpu_history=past)
 
     return make
 

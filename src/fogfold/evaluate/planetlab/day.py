@@ -125,7 +125,7 @@ def _outside(fleet: Fleet, state: State, policy: MovePolicy) -> Choose:
 
 def _share(part: float, whole: float) -> float:
     """One sum over another; 0 where nothing was there to take part of."""
-    return part / whole if whole > 0 else 0.0
+    return part / whole if whole > 0.0 else 0.0
 
 
 def _figures(state: State) -> DayFigures:
@@ -138,9 +138,9 @@ def _figures(state: State) -> DayFigures:
         slatah=_share(tally["short_s"], tally["active_s"]),
         pdm=_share(tally["lost_mips_s"], demanded),
         overall_sla=_share(demanded - tally["allocated_mips_s"], demanded),
-        average_sla=_share(tally["shortfall"], tally["short_intervals"]),
+        average_sla=_share(tally["shortfall"], float(tally["short_intervals"])),
         host_shutdowns=tally["shutdowns"],
-        seconds_before_shutdown=_share(tally["before_shutdown_s"], tally["shutdowns"]),
+        seconds_before_shutdown=_share(tally["before_shutdown_s"], float(tally["shutdowns"])),
         host_wakes=tally["wakes"],
         removed_vms=tally["removed"],
     )

@@ -1,0 +1,150 @@
+"""Guided: the compact model says which nodes to keep; the others are emptied, all at once and largest containers first.
+
+Rules choose one node after another, and each takes room that a better choice would have needed. The compact model
+(`compact`) chooses all nodes together, within the moves that may be made, and knows how far from the best possible a
+plan is. So the policy stops as soon as a plan is good enough, and searches on (`ruin_recreate`) where packing is tight,
+as on a few nodes it is.
+
+In all else it is a rule like the others: hot nodes are relieved first, power orders follow the same evidence, targets
+the same marks and masks. It needs the solver HiGHS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from fogfold.compiled import Array
+from fogfold.encoding.arrays import FleetArrays
+from fogfold.model.reason import Reason
+from fogfold.model.resources import check_number
+from fogfold.policy.carry_out import carry_out
+from fogfold.policy.compact import compact_bound
+from fogfold.policy.overload import NO_DETECTION
+from fogfold.policy.params import RuleParams
+from fogfold.policy.plan import Plan
+from fogfold.policy.program import require_solver
+from fogfold.policy.recipe import Recipe
+from fogfold.policy.relief import relieve_by_few_moves
+from fogfold.policy.remainder import closable_nodes, margin_rows, remaining_decision
+from fogfold.policy.ruin_recreate import empty_nodes, improve
+from fogfold.policy.rule import Rule
+from fogfold.policy.space import Space
+from fogfold.policy.targets import Fit, Taste, trip_to_users_ms
+from fogfold.policy.workbench import Workbench, workbench_of
+
+__all__ = ["GUIDED", "GuidedParams"]
+
+_RESERVES = (0.0, 0.02, 0.05)
+"""Shares of the room that the compact model leaves free, tried in turn until the emptying goes smoothly."""
+_COMPACT_GAP = 5e-4
+_SEARCH_KEY = 1
+"""From which all draws of a search come: the same view gives the same plan."""
+
+
+@dataclass(frozen=True)
+class GuidedParams(RuleParams):
+    """Figures of the policy: those that all rules share, and how far it goes for a better plan."""
+
+    low_mark: float = 1.0
+    """CPU load up to which a node is looked at for emptying. All by default: the plan knows what moving costs."""
+    good_enough: float = 0.005
+    """Share of the greatest possible saving that may be missed without a search for more."""
+    search_effort: int = 2_000_000
+    """Checks of a node that a search may spend, where the first plan is not good enough: some tenths of a second."""
+    snug: float = 0.01
+    """What room that is left unused on a target costs, in shares of a mean node's span from idle to peak: decides
+    between nodes that draw about the same for a core."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("good_enough", "search_effort", "snug"):
+            check_number(name, getattr(self, name))
+
+
+class _Emptying:
+    """Empties the nodes that the compact model does not keep."""
+
+    def __init__(self, params: GuidedParams) -> None:
+        self._params = params
+        self._fleet: FleetArrays | None = None
+        self._trip_ms: Float[Array, "containers sites"] = np.zeros((0, 0))
+
+    def __call__(self, plan: Plan) -> None:
+        fleet, params = plan.view.fleet, self._params
+        if fleet is not self._fleet:
+            self._fleet, self._trip_ms = fleet, trip_to_users_ms(fleet)
+        may_close = closable_nodes(plan)
+        if not may_close.any() or plan.draft.full:
+            return
+        span_w = fleet.power_curve[:, -1] - fleet.power_curve[:, 0]
+        taste = Taste(
+            fit=int(Fit.FULLEST),
+            trip_per_ms=float(params.trip_per_ms),
+            image_per_gib=float(params.image_per_gib),
+            late_limit=float(params.late_limit),
+            span_w=max(float(span_w.mean()), 1e-9),
+            detection=NO_DETECTION,
+        )
+        bench = self._best_plan(plan, may_close, taste)
+        carry_out(plan, bench.closing, bench.sheet.target)
+        for n in np.flatnonzero(may_close & ~bench.closing).tolist():
+            short = plan.draft.room_for_moves < plan.draft.staying[n]
+            plan.draft.stays.setdefault(n, Reason.MOVE_LIMIT if short else Reason.NO_IMPROVING_TARGET)
+
+    def _best_plan(self, plan: Plan, may_close: Bool[Array, " nodes"], taste: Taste) -> Workbench:
+        """The best plan that was found, on a workbench."""
+        params, budget, rows = self._params, plan.draft.room_for_moves, margin_rows(plan)
+        folding = remaining_decision(plan, may_close, self._trip_ms)
+        bound = compact_bound(folding, budget, rows=rows, gap=_COMPACT_GAP)
+        keep, best, best_w = bound.keep, None, np.inf
+        for reserve in _RESERVES:
+            if reserve > 0.0:
+                keep = compact_bound(folding, budget, rows=rows, reserve=reserve, gap=_COMPACT_GAP).keep
+            bench = workbench_of(plan.draft, folding, may_close=may_close, size=plan.size, trip_ms=self._trip_ms)
+            nothing_w, cost_w = empty_nodes(~keep, params.fill_ceiling, taste, params.snug, bench)
+            enough_w = nothing_w - (1.0 - params.good_enough) * bound.saving_w
+            if best is None or cost_w < best_w:
+                best, best_w = bench, cost_w
+            if best_w <= enough_w:
+                return best
+        assert best is not None  # noqa: S101 - there is at least one reserve
+        improve(
+            best,
+            key=_SEARCH_KEY,
+            effort=int(params.search_effort),
+            enough_w=enough_w,
+            stake_w=bound.saving_w,
+            limit=budget,
+            ceiling=params.fill_ceiling,
+            taste=taste,
+            snug=params.snug,
+        )
+        return best
+
+
+def _make(name: str, params: GuidedParams) -> Rule:
+    require_solver()
+    return Rule(name, params, fit=Fit.FULLEST, relieve=relieve_by_few_moves, empty=_Emptying(params))
+
+
+GUIDED = Recipe(
+    name="guided",
+    summary="Relieves hot nodes, then empties the nodes that a compact optimum of the whole cluster does not keep.",
+    params=GuidedParams(),
+    space=Space(
+        {
+            "high_mark": (0.6, 0.7, 0.75, 0.8, 0.9),
+            "fill_mark": (0.4, 0.5, 0.6),
+            "minimum_saving": (0.0, 1.0, 3.0, 10.0),
+            "trip_per_ms": (0.0, 0.01, 0.02, 0.05, 0.1),
+            "late_limit": (0.001, 0.003, 0.01, 0.05, 1.0),
+            "wake_load": (0.5, 0.6, 0.7),
+            "sleep_load": (0.3, 0.4, 0.45),
+            "calm_decisions": (1, 2, 4, 8),
+        }
+    ),
+    maker=_make,
+)
