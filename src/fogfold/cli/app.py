@@ -15,6 +15,7 @@ from fogfold.cli.demo import demo
 from fogfold.cli.import_trace import import_trace
 from fogfold.cli.run import run
 from fogfold.cli.scenarios import scenarios
+from fogfold.cli.tune import tune
 from fogfold.errors import FogfoldError
 
 __all__ = ["app", "main"]
@@ -29,6 +30,7 @@ app = App(
 app.command(demo)
 app.command(run)
 app.command(compare)
+app.command(tune)
 app.command(scenarios)
 app.command(import_trace, name="import")
 app.command(bench)

@@ -43,14 +43,14 @@ DRAIN_RELIEF = Recipe(
     params=DrainReliefParams(),
     space=Space(
         {
-            "high_mark": (0.6, 0.7, 0.8, 0.9),
-            "fill_mark": (0.4, 0.5, 0.6),
-            "low_mark": (0.3, 0.45, 0.6, 0.8),
-            "minimum_saving": (0.0, 1.0, 3.0, 10.0),
+            "high_mark": (0.5, 0.55, 0.6, 0.7, 0.8),
+            "fill_mark": (0.3, 0.4, 0.45, 0.5),
+            "low_mark": (0.3, 0.5, 0.7),
+            "minimum_saving": (0.0, 1.0, 2.0, 4.0),
             "trip_per_ms": (0.0, 0.01, 0.02, 0.05, 0.1),
-            "late_limit": (0.001, 0.003, 0.01, 0.05, 1.0),
-            "wake_load": (0.55, 0.65, 0.75),
-            "sleep_load": (0.35, 0.45, 0.5),
+            "late_limit": (0.0003, 0.001, 0.003, 0.01, 0.03),
+            "wake_load": (0.55, 0.6, 0.65),
+            "sleep_load": (0.3, 0.35, 0.4, 0.45, 0.5),
             "calm_decisions": (1, 2, 4, 8),
         }
     ),

@@ -51,6 +51,8 @@ def cold_nodes(plan: Plan) -> Int[Array, " cold"]:
 def empty_each(plan: Plan, nodes: Iterable[int], *, wanted: Bool[Array, " nodes"] | None = None) -> None:
     """Empty those nodes, in that order, that may sleep, are worth it, and whose containers find room elsewhere.
 
+    Nodes that stay for a reason found before (they were hot, or were called off) are passed over.
+
     Args:
         plan: the plan so far; it gets the moves, the power orders, and why the other nodes stay.
         nodes: which to try, in which order.
@@ -60,6 +62,8 @@ def empty_each(plan: Plan, nodes: Iterable[int], *, wanted: Bool[Array, " nodes"
     in_use = (plan.draft.staying > 0) | (plan.draft.arriving > 0)
     receivers = in_use if wanted is None else wanted
     for n in nodes:
+        if n in plan.draft.stays:
+            continue
         reason = Reason(int(fixed[n])) or plan.power.why_not(n) or _worth(plan, n)
         if reason is Reason.NONE and plan.draft.full:
             reason = Reason.MOVE_LIMIT
@@ -67,7 +71,6 @@ def empty_each(plan: Plan, nodes: Iterable[int], *, wanted: Bool[Array, " nodes"
             reason = drain(plan, n, receivers)
         if reason is Reason.NONE:
             plan.power.let_go(n)
-            plan.draft.stays.pop(n, None)
         else:
             plan.draft.stays[n] = reason
 

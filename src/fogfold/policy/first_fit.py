@@ -40,12 +40,12 @@ FIRST_FIT = Recipe(
     params=FirstFitParams(),
     space=Space(
         {
-            "high_mark": (0.6, 0.7, 0.8, 0.9),
-            "fill_mark": (0.4, 0.5, 0.6),
-            "low_mark": (0.3, 0.45, 0.6),
-            "late_limit": (0.001, 0.003, 0.01, 0.05, 1.0),
-            "wake_load": (0.55, 0.65, 0.75),
-            "sleep_load": (0.35, 0.45, 0.5),
+            "high_mark": (0.5, 0.55, 0.6, 0.7, 0.8),
+            "fill_mark": (0.3, 0.4, 0.45, 0.5),
+            "low_mark": (0.3, 0.5, 0.7),
+            "late_limit": (0.0003, 0.001, 0.003, 0.01, 0.03),
+            "wake_load": (0.55, 0.6, 0.65),
+            "sleep_load": (0.3, 0.35, 0.4, 0.45, 0.5),
             "calm_decisions": (1, 2, 4, 8),
         }
     ),

@@ -88,12 +88,8 @@ def _least_time(plan: Plan, node: int, tried: set[int]) -> list[int]:
 
 
 def _empty(plan: Plan) -> None:
-    cold = cold_nodes(plan)
-    hot = hot_nodes(plan)
-    used = plan.draft.load()[0]
-    receivers = ((plan.draft.staying > 0) | (plan.draft.arriving > 0)) & ~hot
-    cold = cold[~hot[cold]]
-    empty_each(plan, cold[np.argsort(used[cold], kind="stable")].tolist(), wanted=receivers)
+    receivers = ((plan.draft.staying > 0) | (plan.draft.arriving > 0)) & ~hot_nodes(plan)
+    empty_each(plan, cold_nodes(plan).tolist(), wanted=receivers)
 
 
 def _recipe(name: str, rule: int, parameter: float, summary: str, tried: tuple[int | float, ...]) -> Recipe[MmtParams]:

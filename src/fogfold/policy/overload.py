@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from fogfold.compiled import Array, compiled
+from fogfold.compiled import Array, compiled, compiled_inner
 
 __all__ = ["IQR", "LR", "LRR", "MAD", "NO_DETECTION", "OFF", "THR", "Detection", "is_overloaded", "overloaded_nodes"]
 
@@ -72,7 +72,7 @@ def is_overloaded(how: Detection, load: float, history: Array) -> bool:
     return load > 1.0 - how.parameter * spread
 
 
-@compiled
+@compiled_inner
 def _at(ascending: Array, position: float) -> float:
     """Value at a position between two entries, linearly."""
     below = int(position)
@@ -81,7 +81,7 @@ def _at(ascending: Array, position: float) -> float:
     return float(ascending[below] + (position - below) * (ascending[below + 1] - ascending[below]))
 
 
-@compiled
+@compiled_inner
 def _sort(values: Array) -> None:
     """Sort in place, by insertion: rows are short, and the compiler is done with it in no time."""
     for i in range(1, len(values)):
@@ -93,7 +93,7 @@ def _sort(values: Array) -> None:
         values[j + 1] = value
 
 
-@compiled
+@compiled_inner
 def _interquartile_range(values: Array) -> float:
     ascending = values.copy()
     _sort(ascending)
@@ -101,7 +101,7 @@ def _interquartile_range(values: Array) -> float:
     return _at(ascending, 0.75 * last) - _at(ascending, 0.25 * last)
 
 
-@compiled
+@compiled_inner
 def _median_deviation(values: Array) -> float:
     """Median of the distances to the median."""
     half = 0.5 * (len(values) - 1)
@@ -114,7 +114,7 @@ def _median_deviation(values: Array) -> float:
     return _at(ascending, half)
 
 
-@compiled
+@compiled_inner
 def _foretold(values: Array, ahead: float, robust: bool) -> float:
     """The weighted least-squares line through the values, at `ahead` steps beyond the last."""
     k = len(values)
@@ -140,7 +140,7 @@ def _foretold(values: Array, ahead: float, robust: bool) -> float:
     return level + slope * (k - 1 + ahead)
 
 
-@compiled
+@compiled_inner
 def _line(values: Array, weight: Array) -> tuple[float, float]:
     """Value at position 0 and slope of the weighted least-squares line through values at 0, 1, ..."""
     total, mean_x, mean_y = 0.0, 0.0, 0.0

@@ -24,10 +24,11 @@ class RuleParams(SleepingParams):
         ModelError: if a figure is out of its range, or the marks are not in order.
     """
 
-    high_mark: float = 0.75
-    """CPU load above which a node is hot and is relieved: requests queue, and their time grows with 1 / (1 - load). No
-    move may lead beyond it, or relief would make the next hot node."""
-    fill_mark: float = 0.6
+    high_mark: float = 0.6
+    """CPU load above which a node is hot and is relieved. Requests queue, and their time grows with 1 / (1 - load): at
+    0.6 it has grown to 2.5 service times, at 0.8 to 5, and late requests are priced far above energy. No move may lead
+    beyond it, or relief would make the next hot node."""
+    fill_mark: float = 0.5
     """CPU load up to which emptying may fill its targets: a distance from the high mark, so that ordinary ups and downs
     do not turn a full node into a hot one."""
     low_mark: float = 0.5
@@ -35,14 +36,14 @@ class RuleParams(SleepingParams):
     space_high_mark: float = 0.9
     """Share of memory, network or disk in use above which a node is hot, and beyond which no move may lead. These do
     not queue as the processor does: all is well until they are full."""
-    space_fill_mark: float = 0.85
-    """Share of memory, network or disk in use up to which emptying may fill its targets."""
+    space_fill_mark: float = 0.8
+    """Share of memory, network or disk in use up to which emptying may fill its targets; memory grows with load."""
     move_share: float = 0.1
     """Most containers on the move at once, as a share of all (at least eight): moves share links, and a move that
     takes too long is undone."""
-    minimum_saving: float = 1.0
-    """Least energy saved by a sleep of `sleep_s`, as a multiple of what the moves for it cost (both in Wh-equivalents):
-    below 1 the moves cost more than they save."""
+    minimum_saving: float = 2.0
+    """Least energy saved by a sleep of `sleep_s`, as a multiple of what the moves for it cost (both in Wh-equivalents).
+    Below 1 the moves cost more than they save; what they cost on the way back is not known yet, hence 2."""
     sleep_s: float = HOUR_S
     """How long a node is expected to sleep, in s, when saving and cost are compared: load follows the day, so an
     emptied node sleeps for hours, but a decision should not bet on many."""
@@ -51,7 +52,7 @@ class RuleParams(SleepingParams):
     fifth of a node more or less full."""
     image_per_gib: float = 0.05
     """What a GiB of image to be pulled costs a target, in shares of a node: enough to decide between equals."""
-    late_limit: float = 0.01
+    late_limit: float = 0.003
     """Share of a container's requests that may come too late on a target, by its load and its way, where fewer do
     today: violations are priced far above energy, so that a node with a slow core is no place for the impatient."""
 

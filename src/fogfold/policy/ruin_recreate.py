@@ -26,6 +26,10 @@ _THRESHOLD = 2e-3
 """How much dearer than the best, relative to what is at stake, a plan may be at the start of a search."""
 _BLINK = 0.03
 """Share of nodes passed over while a plan is put together again."""
+_OVERHEAD = 300
+"""What a round costs beside its checks, in checks of a node."""
+_ORDER, _SKIP, _RUIN, _OPEN = 1, 2, 3, 4
+"""What a draw is for, so that no two draws are the same number."""
 _SHAKEN = 0.3
 """How far the order by size is shaken: a container may pass for this share larger than it is."""
 
@@ -45,7 +49,7 @@ def _place_all(
     """Place the first `many` of the homeless, largest first; one who finds no place keeps its node open."""
     weight = np.empty(many)
     for i in range(many):
-        shake = 1.0 + noise * _SHAKEN * chance(key, homeless[i], occasion, 1) if noise > 0.0 else 1.0
+        shake = 1.0 + noise * _SHAKEN * chance(key, homeless[i], occasion, _ORDER) if noise > 0.0 else 1.0
         weight[i] = -bench.size[homeless[i]] * shake
     order = np.argsort(weight, kind="mergesort")
     draws = np.zeros(len(bench.closing))
@@ -56,7 +60,7 @@ def _place_all(
             continue
         if noise > 0.0:
             for n in range(len(draws)):
-                draws[n] = chance(key, n, occasion * 1_000_003 + i, 2)
+                draws[n] = chance(key, n, occasion * 1_000_003 + i, _SKIP)
         n = place(c, ceiling, taste, snug, noise * _BLINK, draws, bench)
         if n >= 0:
             put(c, n, bench)
@@ -90,7 +94,7 @@ def empty_nodes(
 
 
 @compiled
-def _ruin(homeless: Array, key: int, occasion: int, bench: Workbench) -> int:
+def _ruin(homeless: Array, key: int, occasion: int, limit: int, bench: Workbench) -> int:
     """Take a part of the plan out; gives how many are homeless now."""
     nodes = len(bench.closing)
     closing, keeping = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
@@ -102,27 +106,38 @@ def _ruin(homeless: Array, key: int, occasion: int, bench: Workbench) -> int:
         elif bench.may_close[n]:
             keeping[kept] = n
             kept += 1
-    what = chance(key, 0, occasion, 3)
     many = 0
+    what = chance(key, 0, occasion, _RUIN)
     if closed and what < 0.5:
         # One that was being emptied stays after all: room for another.
-        open_node(closing[int(closed * chance(key, 1, occasion, 3))], bench)
-    closes = 0
-    if kept and what < 0.8:
-        closes = 1 if chance(key, 2, occasion, 3) < 0.7 else 2
-    for k in range(closes):
-        n = keeping[int(kept * chance(key, 3 + k, occasion, 3))]
-        if bench.closing[n]:
-            continue
+        closed = _open_one(closing, closed, chance(key, 1, occasion, _RUIN), bench)
+    for k in range(1 if what < 0.6 else 2 if what < 0.8 else 0):
+        if kept == 0:
+            break
+        pick = int(kept * chance(key, 2 + k, occasion, _RUIN))
+        n = keeping[pick]
+        kept -= 1
+        keeping[pick] = keeping[kept]
+        while closed and bench.tally[0] + bench.sheet.staying[n] > limit:
+            closed = _open_one(closing, closed, chance(key, closed, occasion, _OPEN), bench)
         many = _lift_from(n, homeless, many, bench)
         close_node(n, bench)
         for i in range(bench.first[n], bench.first[n + 1]):
             homeless[many] = bench.resident[i]
             many += 1
     # What was sent to a few other nodes is sent anew.
-    for k in range(int(4 * chance(key, 8, occasion, 3))):
-        many = _lift_from(int(nodes * chance(key, 9 + k, occasion, 3)), homeless, many, bench)
+    for k in range(int(4 * chance(key, 4, occasion, _RUIN))):
+        many = _lift_from(int(nodes * chance(key, 5 + k, occasion, _RUIN)), homeless, many, bench)
     return many
+
+
+@compiled
+def _open_one(closing: Array, closed: int, draw: float, bench: Workbench) -> int:
+    """Keep one of the first `closed` nodes after all, and take it off the list; gives how many are left on it."""
+    pick = int(closed * draw)
+    open_node(closing[pick], bench)
+    closing[pick] = closing[closed - 1]
+    return closed - 1
 
 
 @compiled
@@ -176,8 +191,8 @@ def _search(
     start = bench.tally[1]
     while bench.tally[1] - start < effort and best_w > enough_w:
         occasion += 1
-        bench.tally[1] += len(bench.closing)  # for copying and adding up
-        many = _ruin(homeless, key, occasion, bench)
+        bench.tally[1] += _OVERHEAD + len(bench.resident) // 4
+        many = _ruin(homeless, key, occasion, limit, bench)
         _place_all(homeless, many, 1.0, key, occasion, ceiling, taste, snug, bench)
         cost = cost_w(taste, bench)
         left = 1.0 - (bench.tally[1] - start) / effort

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fogfold.compiled import Array, compiled
+from fogfold.compiled import Array, compiled, compiled_inner
 from fogfold.encoding.feasibility import refusal
 from fogfold.encoding.rows import ContainerInt
 from fogfold.model.resources import RESOURCE_COUNT
@@ -61,7 +61,7 @@ class Sheet(NamedTuple):
     """How many moves the plan holds, (1,)."""
 
 
-@compiled
+@compiled_inner
 def refused(c: int, n: int, ceiling: float, sheet: Sheet) -> int:
     """The first rule (a `Reason`) that keeps container `c` from node `n` by the plan so far; 0 where none does."""
     return refusal(

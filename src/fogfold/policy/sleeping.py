@@ -40,14 +40,14 @@ class SleepingParams:
     wake_load: float = 0.6
     """Mean CPU load of the nodes that are on above which another node is woken: below the high mark of single nodes,
     since a node takes minutes to boot."""
-    sleep_load: float = 0.5
+    sleep_load: float = 0.45
     """Mean CPU load that must not be passed once a node sleeps: below `wake_load`, so that the node is not woken at the
     next ripple (VMware keeps 18 points to each side of its target)."""
     wake_space: float = 0.9
     """The same for memory, network and disk: share in use above which another node is woken."""
     sleep_space: float = 0.8
     """The same for memory, network and disk: share in use that must not be passed once a node sleeps."""
-    sleep_requested: float = 0.95
+    sleep_requested: float = 0.9
     """Share of any capacity that requests may take on the nodes that stay on: some room for those that a failed node
     loses."""
     calm_decisions: int = 2

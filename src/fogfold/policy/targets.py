@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from fogfold.compiled import Array, compiled
+from fogfold.compiled import Array, compiled, compiled_inner
 from fogfold.cost.latency import late_share, round_trip_ms
 from fogfold.cost.power import curve_power_w
 from fogfold.encoding.arrays import FleetArrays
@@ -123,7 +123,7 @@ def out_of_patience(fleet: FleetArrays, trip_ms: Float[Array, "containers sites"
     return trip_ms >= fleet.container[ContainerRow.OBJECTIVE_MS][:, None]
 
 
-@compiled
+@compiled_inner
 def _late(c: int, n: int, trip_ms: Array, load: float, sheet: Sheet) -> float:
     """Share of the container's requests that would be late on the node at that CPU load; 1 without patience."""
     left_ms = sheet.container[ContainerRow.OBJECTIVE_MS, c] - trip_ms[c, sheet.node_int[NodeInt.SITE, n]]
@@ -133,7 +133,7 @@ def _late(c: int, n: int, trip_ms: Array, load: float, sheet: Sheet) -> float:
     return late_share(patience, 1.0 - min(load, _LOAD_BOUND))
 
 
-@compiled
+@compiled_inner
 def _too_late(c: int, n: int, taste: Taste, trip_ms: Array, sheet: Sheet) -> bool:
     """Whether too many requests would be late there, and it is no better where the container is."""
     load = (sheet.foreseen[0, n] + sheet.usage[0, c]) / sheet.node[0, n]
@@ -149,7 +149,7 @@ def _too_late(c: int, n: int, taste: Taste, trip_ms: Array, sheet: Sheet) -> boo
     return trip_ms[c, sheet.node_int[NodeInt.SITE, n]] > trip_ms[c, sheet.node_int[NodeInt.SITE, here]]
 
 
-@compiled
+@compiled_inner
 def _fit(c: int, n: int, taste: Taste, asleep: bool, sheet: Sheet) -> float:
     """How well the node takes the container, higher is better, in shares of a node."""
     if taste.fit == Fit.FULLEST:
@@ -173,7 +173,7 @@ def _fit(c: int, n: int, taste: Taste, asleep: bool, sheet: Sheet) -> float:
     return 0.0
 
 
-@compiled
+@compiled_inner
 def _overloads(c: int, n: int, how: Detection, sheet: Sheet) -> bool:
     """Whether the rule would call the node overloaded with the container on it."""
     cores = sheet.node[0, n]
@@ -183,7 +183,7 @@ def _overloads(c: int, n: int, how: Detection, sheet: Sheet) -> bool:
     return is_overloaded(how, (sheet.foreseen[0, n] + sheet.usage[0, c]) / cores, row)
 
 
-@compiled
+@compiled_inner
 def _has_room(c: int, n: int, ceiling: Ceiling, sheet: Sheet) -> bool:
     """Whether the node has the room, by request and by usage under the two ceilings."""
     for r in range(RESOURCE_COUNT):

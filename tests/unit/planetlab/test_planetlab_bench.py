@@ -16,7 +16,7 @@ def traces(tmp_path):
     (tmp_path / "planetlab").mkdir()
     percent = np.random.default_rng(3).integers(0, 60, (8, 288)).astype(np.uint8)
     names = np.array([f"vm{i}" for i in range(8)])
-    np.savez_compressed(tmp_path / "planetlab" / "20110303.npz", cpu=percent, names=names)
+    np.savez_compressed(tmp_path / "planetlab" / "20110303.npz", cpu=percent, names=names, ascii_order=np.arange(8))
     return tmp_path
 
 

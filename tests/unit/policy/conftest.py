@@ -88,9 +88,7 @@ def make_world():
         levels = np.broadcast_to(np.asarray(level, np.float32), (samples, fleet.containers)).copy()
         surge = np.ones(((samples - 1) * 10, fleet.sites), np.float32)
         demand = Workload(levels, 300.0, 0.0, surge)
-        return World(
-            fleet, params or WorldParams(), [(demand, FaultSchedule.none())], seed=seed, placement=placement
-        )
+        return World(fleet, params or WorldParams(), [(demand, FaultSchedule.none())], seed=seed, placement=placement)
 
     return make
 

@@ -189,9 +189,7 @@ def test_emptied_draining_node_is_ordered_to_sleep_again(look, named):
 
 def test_draining_goes_on_for_those_whose_move_was_undone(look, named):
     cluster = a_cluster([a_node("n0"), a_node("n1")], [a_container("a"), a_container("b"), a_container("c")])
-    view = look(
-        cluster, {"a": "n0", "b": "n1", "c": "n1"}, targets={"b": "n0"}, states={"n1": NodeState.DRAINING}
-    )
+    view = look(cluster, {"a": "n0", "b": "n1", "c": "n1"}, targets={"b": "n0"}, states={"n1": NodeState.DRAINING})
     assert named(view, policy("best-fit").propose(view)) == (["c>n0"], ["n1"], [])
 
 

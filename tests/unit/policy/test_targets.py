@@ -174,9 +174,7 @@ def test_target_that_the_rule_would_call_overloaded_is_masked(look):
 
 def test_each_placement_takes_the_room_that_it_uses(look):
     # n1 has room for two of the three.
-    cluster = a_cluster(
-        [a_node("n0", cores=20.0), a_node("n1")], [a_container(f"c{i}", cores=5.0) for i in range(3)]
-    )
+    cluster = a_cluster([a_node("n0", cores=20.0), a_node("n1")], [a_container(f"c{i}", cores=5.0) for i in range(3)])
     view = look(cluster, {f"c{i}": "n0" for i in range(3)})
     targets = _targets(view)
     assert targets.place(np.arange(3), targets.open(), FULL) == 2

@@ -24,6 +24,12 @@ def two_nodes(**container):
     return a_cluster([a_node("n0"), a_node("n1")], [a_container(**container)], images=NO_IMAGE)
 
 
+def loss_of(node, *, ticks):
+    """Loss of a node at tick 12."""
+    tick, kind, target, length = (np.array([v], np.int32) for v in (12, FaultKind.NODE_LOSS, node, ticks))
+    return FaultSchedule(tick, kind, target, length, np.ones(1))
+
+
 def run_ticks(world, orders, ticks):
     before = world.state.total.copy()
     advance(world.frame, world.tape, world.state, orders, ticks=ticks)
@@ -185,7 +191,7 @@ def test_loss_of_the_target_leaves_the_container_at_its_source(make_world, order
     cluster = a_cluster(
         [a_node("n0", network_mbit_s=20.0), a_node("n1", network_mbit_s=20.0)], [a_container()], images=NO_IMAGE
     )
-    lost = FaultSchedule(*(np.array([v], np.int32) for v in (12, FaultKind.NODE_LOSS, 1, 10)), np.ones(1))
+    lost = loss_of(1, ticks=10)
     world = make_world(cluster, level=0.0, params=CALM, faults=lost, placement={"c0": "n0"})
     world.step(order(world))
     happened = run_ticks(world, order(world, [(0, 1)]), 5)
@@ -198,7 +204,7 @@ def test_loss_of_the_source_mid_move_restarts_the_container_elsewhere(make_world
     cluster = a_cluster(
         [a_node("n0", network_mbit_s=20.0), a_node("n1", network_mbit_s=20.0)], [a_container()], images=NO_IMAGE
     )
-    lost = FaultSchedule(*(np.array([v], np.int32) for v in (12, FaultKind.NODE_LOSS, 0, 100)), np.ones(1))
+    lost = loss_of(0, ticks=100)
     world = make_world(cluster, level=0.0, params=CALM, faults=lost, placement={"c0": "n0"})
     world.step(order(world))
     happened = run_ticks(world, order(world, [(0, 1)]), 10)

@@ -13,7 +13,8 @@ from fogfold.world.rows import S, Total
 
 
 def fault(tick, kind, target, ticks, magnitude=1.0):
-    return FaultSchedule(*(np.array([value], np.int32) for value in (tick, kind, target, ticks)), np.array([magnitude]))
+    when, what, whom, length = (np.array([value], np.int32) for value in (tick, kind, target, ticks))
+    return FaultSchedule(when, what, whom, length, np.array([magnitude]))
 
 
 def run_ticks(world, orders, ticks):

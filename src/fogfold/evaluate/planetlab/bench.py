@@ -148,6 +148,8 @@ def run(
         for place, (day, policy) in enumerate(pairs):
             keep(place, run_day(day, policy, corrections, traces=traces))
     else:
+        # Compiled once here, the workers load it from disk.
+        _compile()
         # A fresh interpreter per worker: a fork would copy the threads' state of whoever calls this.
         fresh = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(workers, mp_context=fresh) as pool:

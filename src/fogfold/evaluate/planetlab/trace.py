@@ -1,15 +1,13 @@
-"""Reads one day of the PlanetLab CPU traces, from an archive or from CloudSim's own folder of text files.
+"""One day of the PlanetLab CPU traces in the form that the benchmark needs: whole percent, VMs in a fixed order.
 
-An archive is `planetlab/<day>.npz` (arrays `cpu`, whole percent, VMs by samples, and `names`). A folder is
-`planetlab/<day>/`, one file per VM, one whole percent per line, read in case-insensitive name order: VMs get their
-kind by position, and this order gives the figures that papers print (CloudSim takes whatever order the file system
-has, Cloudslab/cloudsim issue 71). Nothing is repaired: what does not fit is refused with file, line and value.
+Reading and its checks are `fogfold.world.workload.planetlab`'s (an archive `planetlab/<day>.npz`, or CloudSim's own
+folder `planetlab/<day>/` with one file per VM). What is added here is the order: VMs get their kind by position, and
+only case-insensitive order of the names gives the figures that papers print. CloudSim takes whatever order the file
+system has (Cloudslab/cloudsim issue 71).
 """
 
 from __future__ import annotations
 
-import os
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +16,10 @@ from jaxtyping import Integer
 
 from fogfold.compiled import Array
 from fogfold.errors import TraceError, TraceNotFoundError, UnknownNameError, did_you_mean
+from fogfold.world.workload.folder import TRACES_VARIABLE, traces_folder
+from fogfold.world.workload.planetlab import read_planetlab
 
-__all__ = ["SAMPLES", "SAMPLE_S", "DayTrace", "known_days", "read_day", "trace_folder"]
-
-SAMPLES = 288
-"""Samples of a day."""
+__all__ = ["SAMPLE_S", "DayTrace", "known_days", "read_day", "trace_folder"]
 
 SAMPLE_S = 300.0
 """Time between two samples, in s."""
@@ -59,27 +56,17 @@ class DayTrace:
 
 
 def trace_folder(traces: Path | None = None) -> Path:
-    """The folder that holds the days: of `traces`, else of `$FOGFOLD_TRACES`, else of `../shared/traces`.
-
-    In each, the days lie in `planetlab/`, or in the folder itself.
+    """The folder that holds the days: `planetlab/` in the traces folder (looked up if None), or that folder itself.
 
     Raises:
-        TraceNotFoundError: if there is no such folder.
+        TraceNotFoundError: if there is no day in either.
     """
-    if traces is not None:
-        tried = [traces]
-    elif os.environ.get("FOGFOLD_TRACES"):
-        tried = [Path(os.environ["FOGFOLD_TRACES"])]
-    else:
-        project = Path(__file__).resolve().parents[4]
-        tried = [Path.cwd().parent / "shared" / "traces", project.parent / "shared" / "traces"]
-    for root in tried:
-        for folder in (root / "planetlab", root):
-            if folder.is_dir() and _days_in(folder):
-                return folder
-    places = " nor in ".join(str(root) for root in dict.fromkeys(tried))
+    root = traces_folder() if traces is None else traces
+    for folder in (root / "planetlab", root):
+        if folder.is_dir() and _days_in(folder):
+            return folder
     raise TraceNotFoundError(
-        f"no PlanetLab day in {places}; set FOGFOLD_TRACES to the folder that holds planetlab/<day>.npz or "
+        f"no PlanetLab day in {root}; set ${TRACES_VARIABLE} to the folder that holds planetlab/<day>.npz or "
         "planetlab/<day>/"
     )
 
@@ -88,7 +75,7 @@ def known_days(traces: Path | None = None) -> tuple[str, ...]:
     """The days that can be read, in order.
 
     Raises:
-        TraceNotFoundError: if there is no trace folder.
+        TraceNotFoundError: if there is none.
     """
     return tuple(sorted(_days_in(trace_folder(traces))))
 
@@ -97,16 +84,25 @@ def read_day(day: str, traces: Path | None = None) -> DayTrace:
     """The trace of one day such as `20110303`.
 
     Raises:
-        TraceNotFoundError: if there is no trace folder.
-        UnknownNameError: if the folder does not hold that day.
+        TraceNotFoundError: if there are no days.
+        UnknownNameError: if there are, but not this one.
         TraceError: if the day cannot be read as it is.
     """
     folder = trace_folder(traces)
     days = _days_in(folder)
     if day not in days:
         raise UnknownNameError(f'PlanetLab day "{day}" is not in {folder}; {did_you_mean(day, days)}')
-    path = days[day]
-    return _read_text_folder(day, path) if path.is_dir() else _read_archive(day, path)
+    reading = read_planetlab(days[day])
+    for row in range(1, len(reading.names)):
+        earlier, name = reading.names[row - 1], reading.names[row]
+        if name.upper() < earlier.upper():
+            raise TraceError(
+                f"{days[day]}, row {row}: {name} comes after {earlier}; rows must be in case-insensitive order of "
+                "their names, which gives VMs their kind"
+            )
+    # A workload repeats the last sample to interpolate towards; whole percent survive single precision.
+    percent = np.rint(reading.workload.level[:-1].T.astype(np.float64) * 100.0)
+    return DayTrace(day, reading.names, percent.astype(np.uint8))
 
 
 def _days_in(folder: Path) -> dict[str, Path]:
@@ -118,57 +114,3 @@ def _days_in(folder: Path) -> dict[str, Path]:
         if day.isdigit() and len(day) == 8 and (archive or (path.is_dir() and day not in days)):
             days[day] = path
     return days
-
-
-def _read_archive(day: str, path: Path) -> DayTrace:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays: dict[str, Array] = {key: archive[key] for key in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as cause:
-        raise TraceError(f"{path} is not a readable archive of arrays ({cause}); fetch it again") from cause
-    for key in ("cpu", "names"):
-        if key not in arrays:
-            raise TraceError(f'{path} has no array "{key}"; it needs cpu (VMs by samples) and names')
-    cpu, names = arrays["cpu"], [str(name) for name in arrays["names"].ravel()]
-    if cpu.ndim != 2 or cpu.shape[1] != SAMPLES or cpu.dtype.kind not in "iu":
-        raise TraceError(
-            f"{path}: cpu has shape {cpu.shape} of {cpu.dtype}; it must be whole numbers, VMs by {SAMPLES} samples"
-        )
-    for row in range(1, len(names)):
-        if names[row].upper() < names[row - 1].upper():
-            raise TraceError(
-                f"{path}, row {row}: {names[row]} comes after {names[row - 1]}; rows must be in case-insensitive "
-                "name order, which gives VMs their kind"
-            )
-    return _checked(day, path, names, cpu)
-
-
-def _read_text_folder(day: str, path: Path) -> DayTrace:
-    files = sorted((file for file in path.iterdir() if file.is_file()), key=lambda file: file.name.upper())
-    if not files:
-        raise TraceError(f"{path} holds no file; it needs one file per VM with {SAMPLES} lines")
-    rows = [_read_text_file(file) for file in files]
-    return _checked(day, path, [file.name for file in files], np.array(rows, np.uint8))
-
-
-def _read_text_file(file: Path) -> list[int]:
-    try:
-        lines = file.read_text("ascii").splitlines()
-    except UnicodeDecodeError as cause:
-        raise TraceError(f"{file} is not plain text ({cause}); it needs {SAMPLES} lines of whole percent") from cause
-    values: list[int] = []
-    for number, line in enumerate(lines, start=1):
-        text = line.strip()
-        if not text.isdigit() or int(text) > 100:
-            raise TraceError(f'{file}, line {number} is "{line}"; CPU use is a whole percent from 0 to 100')
-        values.append(int(text))
-    if len(values) != SAMPLES:
-        raise TraceError(f"{file} ends at line {len(values)}; a day has {SAMPLES} lines, one every {SAMPLE_S:g} s")
-    return values
-
-
-def _checked(day: str, path: Path, names: list[str], cpu: Array) -> DayTrace:
-    try:
-        return DayTrace(day, tuple(names), cpu)
-    except TraceError as cause:
-        raise TraceError(f"{path}: {cause}") from cause
