@@ -22,7 +22,6 @@ from fogfold.model.reason import Reason
 from fogfold.model.resources import check_number
 from fogfold.policy.carry_out import carry_out
 from fogfold.policy.compact import compact_bound
-from fogfold.policy.overload import NO_DETECTION
 from fogfold.policy.params import RuleParams
 from fogfold.policy.plan import Plan
 from fogfold.policy.program import require_solver
@@ -32,8 +31,8 @@ from fogfold.policy.remainder import closable_nodes, margin_rows, remaining_deci
 from fogfold.policy.ruin_recreate import empty_nodes, improve
 from fogfold.policy.rule import Rule
 from fogfold.policy.space import Space
-from fogfold.policy.targets import Fit, Taste, trip_to_users_ms
-from fogfold.policy.workbench import Workbench, workbench_of
+from fogfold.policy.targets import Fit, trip_to_users_ms
+from fogfold.policy.workbench import CI, NI, Tastes, Workbench, workbench_of
 
 __all__ = ["GUIDED", "GuidedParams"]
 
@@ -52,7 +51,7 @@ class GuidedParams(RuleParams):
     """CPU load up to which a node is looked at for emptying. All by default: the plan knows what moving costs."""
     good_enough: float = 0.005
     """Share of the greatest possible saving that may be missed without a search for more."""
-    search_effort: int = 2_000_000
+    search_effort: int = 10_000_000
     """Checks of a node that a search may spend, where the first plan is not good enough: some tenths of a second."""
     snug: float = 0.01
     """What room that is left unused on a target costs, in shares of a mean node's span from idle to peak: decides
@@ -73,56 +72,51 @@ class _Emptying:
         self._trip_ms: Float[Array, "containers sites"] = np.zeros((0, 0))
 
     def __call__(self, plan: Plan) -> None:
-        fleet, params = plan.view.fleet, self._params
+        fleet = plan.view.fleet
         if fleet is not self._fleet:
             self._fleet, self._trip_ms = fleet, trip_to_users_ms(fleet)
         may_close = closable_nodes(plan)
         if not may_close.any() or plan.draft.full:
             return
-        span_w = fleet.power_curve[:, -1] - fleet.power_curve[:, 0]
-        taste = Taste(
-            fit=int(Fit.FULLEST),
-            trip_per_ms=float(params.trip_per_ms),
-            image_per_gib=float(params.image_per_gib),
-            late_limit=float(params.late_limit),
-            span_w=max(float(span_w.mean()), 1e-9),
-            detection=NO_DETECTION,
-        )
-        bench = self._best_plan(plan, may_close, taste)
-        carry_out(plan, bench.closing, bench.sheet.target)
-        for n in np.flatnonzero(may_close & ~bench.closing).tolist():
+        bench = self._best_plan(plan, may_close)
+        closing = bench.node_int[NI.CLOSING] > 0
+        carry_out(plan, closing, bench.container_int[CI.TARGET])
+        for n in np.flatnonzero(may_close & ~closing).tolist():
             short = plan.draft.room_for_moves < plan.draft.staying[n]
             plan.draft.stays.setdefault(n, Reason.MOVE_LIMIT if short else Reason.NO_IMPROVING_TARGET)
 
-    def _best_plan(self, plan: Plan, may_close: Bool[Array, " nodes"], taste: Taste) -> Workbench:
+    def _best_plan(self, plan: Plan, may_close: Bool[Array, " nodes"]) -> Workbench:
         """The best plan that was found, on a workbench."""
         params, budget, rows = self._params, plan.draft.room_for_moves, margin_rows(plan)
         folding = remaining_decision(plan, may_close, self._trip_ms)
         bound = compact_bound(folding, budget, rows=rows, gap=_COMPACT_GAP)
+        tastes = self._tastes(plan)
         keep, best, best_w = bound.keep, None, np.inf
         for reserve in _RESERVES:
             if reserve > 0.0:
                 keep = compact_bound(folding, budget, rows=rows, reserve=reserve, gap=_COMPACT_GAP).keep
-            bench = workbench_of(plan.draft, folding, may_close=may_close, size=plan.size, trip_ms=self._trip_ms)
-            nothing_w, cost_w = empty_nodes(~keep, params.fill_ceiling, taste, params.snug, bench)
+            bench = workbench_of(folding, may_close=may_close, size=plan.size, trip_ms=self._trip_ms, tastes=tastes)
+            nothing_w, cost_w = empty_nodes(~keep, bench)
             enough_w = nothing_w - (1.0 - params.good_enough) * bound.saving_w
             if best is None or cost_w < best_w:
                 best, best_w = bench, cost_w
             if best_w <= enough_w:
                 return best
         assert best is not None  # noqa: S101 - there is at least one reserve
-        improve(
-            best,
-            key=_SEARCH_KEY,
-            effort=int(params.search_effort),
-            enough_w=enough_w,
-            stake_w=bound.saving_w,
-            limit=budget,
-            ceiling=params.fill_ceiling,
-            taste=taste,
-            snug=params.snug,
-        )
+        effort = int(params.search_effort)
+        improve(best, key=_SEARCH_KEY, effort=effort, enough_w=enough_w, stake_w=bound.saving_w, limit=budget)
         return best
+
+    def _tastes(self, plan: Plan) -> Tastes:
+        """What the rule prefers, in W: its shares of a node are shares of a mean node's span from idle to peak."""
+        params, curve = self._params, plan.view.fleet.power_curve
+        span_w = max(float((curve[:, -1] - curve[:, 0]).mean()), 1e-9)
+        return Tastes(
+            trip_w_per_ms=span_w * params.trip_per_ms,
+            image_w_per_gib=span_w * params.image_per_gib,
+            snug_w=span_w * params.snug,
+            late_limit=params.late_limit,
+        )
 
 
 def _make(name: str, params: GuidedParams) -> Rule:

@@ -12,12 +12,14 @@ never in time, so the same view gives the same plan on any machine.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Bool
 
 from fogfold.compiled import Array, compiled
-from fogfold.policy.targets import Ceiling, Taste
-from fogfold.policy.workbench import Workbench, close_node, cost_w, lift, open_node, place, put
+from fogfold.model.node import NodeState
+from fogfold.policy.workbench import CF, CI, NI, Workbench, close_node, cost_w, lift, open_node, place
 from fogfold.world.chance import chance
 
 __all__ = ["empty_nodes", "improve"]
@@ -35,75 +37,61 @@ _SHAKEN = 0.3
 
 
 @compiled
-def _place_all(
-    homeless: Array,
-    many: int,
-    noise: float,
-    key: int,
-    occasion: int,
-    ceiling: Ceiling,
-    taste: Taste,
-    snug: float,
-    bench: Workbench,
-) -> None:
-    """Place the first `many` of the homeless, largest first; one who finds no place keeps its node open."""
+def _shake(homeless: Array, many: int, key: int, occasion: int, bench: Workbench) -> None:
+    """Put the first `many` of the homeless in order of size, the largest first, with some chance in it."""
     weight = np.empty(many)
     for i in range(many):
-        shake = 1.0 + noise * _SHAKEN * chance(key, homeless[i], occasion, _ORDER) if noise > 0.0 else 1.0
-        weight[i] = -bench.size[homeless[i]] * shake
-    order = np.argsort(weight, kind="mergesort")
-    draws = np.zeros(len(bench.closing))
-    for i in range(many):
-        c = homeless[order[i]]
-        home = bench.sheet.placement[c]
-        if not bench.closing[home] or bench.sheet.target[c] >= 0:
-            continue
-        if noise > 0.0:
-            for n in range(len(draws)):
-                draws[n] = chance(key, n, occasion * 1_000_003 + i, _SKIP)
-        n = place(c, ceiling, taste, snug, noise * _BLINK, draws, bench)
-        if n >= 0:
-            put(c, n, bench)
-        else:
-            open_node(home, bench)
+        c = homeless[i]
+        w = bench.container[CF.SIZE, c] * (1.0 + _SHAKEN * chance(key, c, occasion, _ORDER))
+        j = i
+        while j > 0 and weight[j - 1] < w:
+            weight[j], homeless[j] = weight[j - 1], homeless[j - 1]
+            j -= 1
+        weight[j], homeless[j] = w, c
 
 
 @compiled
-def _empty_each(wanted: Array, ceiling: Ceiling, taste: Taste, snug: float, bench: Workbench) -> None:
-    homeless = np.empty(len(bench.resident), np.int64)
-    many = 0
-    for n in range(len(wanted)):
-        if wanted[n] and bench.may_close[n]:
-            close_node(n, bench)
-            for i in range(bench.first[n], bench.first[n + 1]):
-                homeless[many] = bench.resident[i]
-                many += 1
-    _place_all(homeless, many, 0.0, 0, 0, ceiling, taste, snug, bench)
+def _place_all(homeless: Array, many: int, blink: float, key: int, occasion: int, bench: Workbench) -> None:
+    """Place the first `many` of the homeless in their order; one who finds no place keeps its node open."""
+    draws = np.zeros(bench.node.shape[1])
+    for i in range(many):
+        c = homeless[i]
+        home = bench.container_int[CI.HOME, c]
+        if bench.node_int[NI.CLOSING, home] == 0 or bench.container_int[CI.TARGET, c] >= 0:
+            continue
+        if blink > 0.0:
+            for n in range(len(draws)):
+                draws[n] = chance(key, n, occasion * 1_000_003 + i, _SKIP)
+        if place(c, blink, draws, bench) < 0:
+            open_node(home, bench)
 
 
-def empty_nodes(
-    wanted: Bool[Array, " nodes"], ceiling: Ceiling, taste: Taste, snug: float, bench: Workbench
-) -> tuple[float, float]:
+def empty_nodes(wanted: Bool[Array, " nodes"], bench: Workbench) -> tuple[float, float]:
     """Empty all wanted nodes at once, largest containers first. Nodes of which somebody finds no place stay open.
 
     Gives the cost before and after, in W up to the same constant.
     """
-    before_w = float(cost_w(taste, bench))
-    _empty_each(wanted, ceiling, taste, snug, bench)
-    return before_w, float(cost_w(taste, bench))
+    before_w = float(cost_w(bench))
+    closing = wanted & (bench.node_int[NI.MAY_CLOSE] > 0)
+    bench.node_int[NI.CLOSING, closing] = 1
+    bench.node_int[NI.STATE, closing] = NodeState.DRAINING
+    homeless = bench.resident[closing[bench.container_int[CI.HOME, bench.resident]]]
+    homeless = homeless[np.argsort(-bench.container[CF.SIZE, homeless], kind="stable")]
+    _place_all(homeless, len(homeless), 0.0, 0, 0, bench)
+    return before_w, float(cost_w(bench))
 
 
 @compiled
 def _ruin(homeless: Array, key: int, occasion: int, limit: int, bench: Workbench) -> int:
     """Take a part of the plan out; gives how many are homeless now."""
-    nodes = len(bench.closing)
+    nodes = bench.node.shape[1]
     closing, keeping = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     closed, kept = 0, 0
     for n in range(nodes):
-        if bench.closing[n]:
+        if bench.node_int[NI.CLOSING, n] > 0:
             closing[closed] = n
             closed += 1
-        elif bench.may_close[n]:
+        elif bench.node_int[NI.MAY_CLOSE, n] > 0:
             keeping[kept] = n
             kept += 1
     many = 0
@@ -118,7 +106,7 @@ def _ruin(homeless: Array, key: int, occasion: int, limit: int, bench: Workbench
         n = keeping[pick]
         kept -= 1
         keeping[pick] = keeping[kept]
-        while closed and bench.tally[0] + bench.sheet.staying[n] > limit:
+        while closed and bench.tally[0] + bench.node_int[NI.STAYING, n] > limit:
             closed = _open_one(closing, closed, chance(key, closed, occasion, _OPEN), bench)
         many = _lift_from(n, homeless, many, bench)
         close_node(n, bench)
@@ -143,82 +131,88 @@ def _open_one(closing: Array, closed: int, draw: float, bench: Workbench) -> int
 @compiled
 def _lift_from(n: int, homeless: Array, many: int, bench: Workbench) -> int:
     """Lift every move of this search that leads to node `n`."""
-    if bench.sheet.arriving[n] == 0:
+    if bench.node_int[NI.ARRIVING, n] == 0:
         return many
     for i in range(len(bench.resident)):
         c = bench.resident[i]
-        if bench.sheet.target[c] == n:
+        if bench.container_int[CI.TARGET, c] == n:
             lift(c, bench)
             homeless[many] = c
             many += 1
     return many
 
 
+class _Kept(NamedTuple):
+    """What changes on a bench, put aside."""
+
+    node: Array
+    node_int: Array
+    target: Array
+    tally: Array
+
+
+def _empty_shelf(bench: Workbench) -> _Kept:
+    return _Kept(
+        np.empty_like(bench.node),
+        np.empty_like(bench.node_int),
+        np.empty(bench.container.shape[1], np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
 @compiled
-def _copy(source: Workbench, target: Workbench) -> None:
-    """Make one plan the same as the other."""
-    target.closing[:] = source.closing
-    target.sheet.state[:] = source.sheet.state
-    target.sheet.target[:] = source.sheet.target
-    target.sheet.requested[:] = source.sheet.requested
-    target.sheet.foreseen[:] = source.sheet.foreseen
-    target.sheet.leaving[:] = source.sheet.leaving
-    target.sheet.taken[:] = source.sheet.taken
-    target.sheet.arriving[:] = source.sheet.arriving
-    target.sheet.staying[:] = source.sheet.staying
-    target.tally[0] = source.tally[0]
+def _put_aside(bench: Workbench, kept: _Kept) -> None:
+    for n in range(bench.node.shape[1]):
+        for r in range(bench.node.shape[0]):
+            kept.node[r, n] = bench.node[r, n]
+        for r in range(bench.node_int.shape[0]):
+            kept.node_int[r, n] = bench.node_int[r, n]
+    for c in range(len(kept.target)):
+        kept.target[c] = bench.container_int[CI.TARGET, c]
+    kept.tally[0] = bench.tally[0]
+
+
+@compiled
+def _take_up(kept: _Kept, bench: Workbench) -> None:
+    for n in range(bench.node.shape[1]):
+        for r in range(bench.node.shape[0]):
+            bench.node[r, n] = kept.node[r, n]
+        for r in range(bench.node_int.shape[0]):
+            bench.node_int[r, n] = kept.node_int[r, n]
+    for c in range(len(kept.target)):
+        bench.container_int[CI.TARGET, c] = kept.target[c]
+    bench.tally[0] = kept.tally[0]
 
 
 @compiled
 def _search(
-    key: int,
-    effort: int,
-    enough_w: float,
-    stake_w: float,
-    limit: int,
-    ceiling: Ceiling,
-    taste: Taste,
-    snug: float,
-    bench: Workbench,
-    now: Workbench,
-    best: Workbench,
+    key: int, effort: int, enough_w: float, stake_w: float, limit: int, bench: Workbench, now: _Kept, best: _Kept
 ) -> float:
-    _copy(bench, now)
-    _copy(bench, best)
-    best_w = cost_w(taste, bench)
+    _put_aside(bench, now)
+    _put_aside(bench, best)
+    best_w = cost_w(bench)
     homeless = np.empty(2 * len(bench.resident) + 1, np.int64)
-    occasion = 0
-    start = bench.tally[1]
+    start, occasion = bench.tally[1], 0
     while bench.tally[1] - start < effort and best_w > enough_w:
         occasion += 1
-        bench.tally[1] += _OVERHEAD + len(bench.resident) // 4
+        bench.tally[1] += _OVERHEAD + len(bench.resident)
         many = _ruin(homeless, key, occasion, limit, bench)
-        _place_all(homeless, many, 1.0, key, occasion, ceiling, taste, snug, bench)
-        cost = cost_w(taste, bench)
+        _shake(homeless, many, key, occasion, bench)
+        _place_all(homeless, many, _BLINK, key, occasion, bench)
+        found_w = cost_w(bench)
         left = 1.0 - (bench.tally[1] - start) / effort
-        if bench.tally[0] <= limit and cost < best_w + _THRESHOLD * stake_w * max(left, 0.0):
-            _copy(bench, now)
-            if cost < best_w - 1e-9:
-                _copy(bench, best)
-                best_w = cost
+        if bench.tally[0] <= limit and found_w < best_w + _THRESHOLD * stake_w * max(left, 0.0):
+            _put_aside(bench, now)
+            if found_w < best_w - 1e-9:
+                _put_aside(bench, best)
+                best_w = found_w
         else:
-            _copy(now, bench)
-    _copy(best, bench)
+            _take_up(now, bench)
+    _take_up(best, bench)
     return best_w
 
 
-def improve(
-    bench: Workbench,
-    *,
-    key: int,
-    effort: int,
-    enough_w: float,
-    stake_w: float,
-    limit: int,
-    ceiling: Ceiling,
-    taste: Taste,
-    snug: float,
-) -> float:
+def improve(bench: Workbench, *, key: int, effort: int, enough_w: float, stake_w: float, limit: int) -> float:
     """Search for a cheaper plan, and leave the best on the bench; gives its cost, in W up to a constant.
 
     Args:
@@ -228,16 +222,5 @@ def improve(
         enough_w: the cost at which to stop.
         stake_w: what there is to save, in W.
         limit: how many moves a plan may hold.
-        ceiling: how far targets may be filled.
-        taste: what a longer way and a missing image cost, and how many requests may be late.
-        snug: what room left unused on a target costs, in shares of a mean node's span.
     """
-    copies = [_duplicate(bench), _duplicate(bench)]
-    return float(_search(key, effort, enough_w, stake_w, limit, ceiling, taste, snug, bench, *copies))
-
-
-def _duplicate(bench: Workbench) -> Workbench:
-    sheet = bench.sheet
-    names = ("state", "target", "requested", "foreseen", "leaving", "taken", "arriving", "staying")
-    sheet = sheet._replace(**{name: getattr(sheet, name).copy() for name in names})
-    return bench._replace(sheet=sheet, closing=bench.closing.copy(), tally=bench.tally.copy())
+    return float(_search(key, effort, enough_w, stake_w, limit, bench, _empty_shelf(bench), _empty_shelf(bench)))

@@ -261,9 +261,14 @@ class PowerSwitch:
         self.sleep.append(node)
 
     def let_empty_sleep(self) -> None:
-        """Send nodes to sleep that are on and empty, the most wasteful first, but for the spare ones."""
+        """Send nodes to sleep that are on and empty, the most wasteful first, but for the spare ones.
+
+        Nodes that stay for a reason found before are left: one that relief has just emptied was hot.
+        """
         draft, fleet = self._draft, self._draft.view.fleet
-        empty = np.flatnonzero((draft.state == NodeState.ON) & (draft.arriving == 0) & (draft.staying == 0))
+        idle = (draft.state == NodeState.ON) & (draft.arriving == 0) & (draft.staying == 0)
+        idle[list(draft.stays)] = False
+        empty = np.flatnonzero(idle)
         wasteful_first = empty[np.lexsort((empty, -fleet.idle_w[empty]))]
         left = len(empty)
         for n in wasteful_first.tolist():

@@ -1,13 +1,17 @@
 """A plan that can be taken apart anywhere: which nodes are being emptied, and where each of their containers would go.
 
-A draft (`draft`) only takes back its latest moves, to the last bit. A search has to take out any move, try another, and
-compare thousands of such plans, so it works on a copy of the draft's arrays here; what it settles on is carried out
-through the draft, which checks every move again. The hard constraints are asked where they always are
-(`encoding.feasibility`, by way of `sheet.refused`).
+A draft (`draft`) takes back its latest moves only. A search has to take out any move, try another, and compare
+thousands of such plans, so it works here, on arrays made for it from a `folding`; what it settles on is carried out
+through the draft, which checks every move again (`carry_out`).
+
+What keeps a container from a node comes from where it always comes from: reach and room from the folding, groups from
+`encoding.feasibility`. The mask of late requests is the one of `targets`, in a form without exponentials: the share of
+late requests falls with patience times slack (`ease`), so shares compare as those products do.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -15,198 +19,315 @@ from jaxtyping import Bool, Float
 
 from fogfold.compiled import Array, compiled
 from fogfold.cost.power import curve_power_w
-from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeInt
+from fogfold.encoding.feasibility import group_refusal
+from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeInt, NodeRow
 from fogfold.model.node import NodeState
+from fogfold.model.placement import SLACK
 from fogfold.model.reason import Reason
-from fogfold.model.resources import RESOURCE_COUNT
-from fogfold.policy.draft import Draft
 from fogfold.policy.folding import Folding
-from fogfold.policy.sheet import Sheet, hold_room, refused
-from fogfold.policy.targets import Ceiling, Taste, _has_room, _too_late
 from fogfold.units import GIB
+from fogfold.world.params import WorldParams
 
-__all__ = ["Workbench", "close_node", "cost_w", "lift", "open_node", "place", "put", "workbench_of"]
+__all__ = [
+    "CF",
+    "CI",
+    "NF",
+    "NI",
+    "Tastes",
+    "Workbench",
+    "close_node",
+    "cost_w",
+    "lift",
+    "open_node",
+    "place",
+    "workbench_of",
+]
+
+_LOAD_BOUND = WorldParams().load_bound
+
+
+class NF(IntEnum):
+    """Rows of float figures of nodes; the first eight are the room that is left, as in `Folding.amount`."""
+
+    ROOM = 0
+    USED_CORES = 8
+    """CPU usage once all moves are done."""
+    CORES = 9
+    SPEED = 10
+    REST_W = 11
+    """What the node costs less when it is asleep than awake without load."""
+
+
+class NI(IntEnum):
+    """Rows of whole-number figures of nodes."""
+
+    STATE = 0
+    SITE = 1
+    SPARE = 2
+    """Accelerators that are free."""
+    ARRIVING = 3
+    """Containers that this plan sends there."""
+    STAYING = 4
+    """Containers that stay there."""
+    CLOSING = 5
+    """1 while the node is being emptied."""
+    MAY_CLOSE = 6
+
+
+class CF(IntEnum):
+    """Rows of float figures of containers; the first eight as in `Folding.amount`."""
+
+    AMOUNT = 0
+    MOVE_W = 8
+    SIZE = 9
+    PULL_W = 10
+    """Price of an image that must be pulled."""
+
+
+class CI(IntEnum):
+    """Rows of whole-number figures of containers."""
+
+    HOME = 0
+    TARGET = 1
+    KIND = 2
+    ACCELERATORS = 3
+    IMAGE = 4
+
+
+class Tastes(NamedTuple):
+    """What a search prefers beside power."""
+
+    trip_w_per_ms: float
+    """What a millisecond more of mean round trip to the users costs, in W."""
+    image_w_per_gib: float
+    """What a GiB of image to be pulled costs, in W."""
+    snug_w: float
+    """What a target without anything on it costs more than a full one, in W."""
+    late_limit: float
+    """Share of a container's requests that may be late on a target."""
 
 
 class Workbench(NamedTuple):
-    """What a search reads, and the arrays it works on."""
+    """A plan, and what is needed to change it."""
 
-    sheet: Sheet
-    """Copies of a draft's arrays: its state, targets and sums are written."""
-    closing: Array
-    """Which nodes are being emptied."""
-    may_close: Array
-    """Which nodes may be."""
-    rest_w: Array
-    """What each node costs less when it is asleep than awake without load, in W."""
-    move_w: Array
-    """Price of moving each container, in W."""
-    size: Array
-    """How large each container is; larger ones are placed first."""
+    node: Array
+    """Rows as `NF`."""
+    node_int: Array
+    """Rows as `NI`."""
+    container: Array
+    """Rows as `CF`."""
+    container_int: Array
+    """Rows as `CI`."""
+    reach: Array
+    way_w: Array
+    """Price of the round trip between each container's users and each site, (containers, sites)."""
+    patience: Array
+    """What the way leaves of the latency objective, in service times on a reference core, (containers, sites)."""
+    image_present: Array
+    curve: Array
+    fleet_node_int: Array
+    fleet_container_int: Array
+    group: Array
+    members: Array
     resident: Array
-    """Containers that would stay by the draft, node after node."""
+    """Containers that stay where they are unless their node is emptied, node after node."""
     first: Array
-    """Where the residents of each node start in that list, and where the last one ends."""
-    trip_ms: Array
-    """Mean round trip between each container's users and each site."""
+    """Where those of each node start in that list, and where the last one ends, (nodes + 1)."""
+    limits: Array
+    """Price of room left unused, in W, and the least ease of a container that is not late, (2,)."""
     tally: Array
-    """Moves so far, and node checks so far, (2,)."""
+    """Moves in the plan, and checks of a node so far, (2,)."""
 
 
 def workbench_of(
-    draft: Draft,
     folding: Folding,
     *,
     may_close: Bool[Array, " nodes"],
     size: Float[Array, " containers"],
     trip_ms: Float[Array, "containers sites"],
+    tastes: Tastes,
 ) -> Workbench:
     """A workbench on which nothing is closed yet.
 
     Args:
-        draft: the plan so far; not changed.
-        folding: the decision that is left; its prices are used.
+        folding: the decision; targets are its nodes that may run and are not asleep.
         may_close: which nodes may be emptied.
-        size: how large each container is.
+        size: how large each container is; larger ones are placed first.
         trip_ms: as `targets.trip_to_users_ms` gives it.
+        tastes: what is preferred beside power.
     """
-    sheet = draft.sheet
-    copies = ("state", "target", "requested", "foreseen", "leaving", "taken", "arriving", "staying")
-    sheet = sheet._replace(**{name: getattr(sheet, name).copy() for name in copies})
-    stays = np.flatnonzero((sheet.placement >= 0) & (sheet.target < 0))
-    resident = stays[np.argsort(sheet.placement[stays], kind="stable")]
-    nodes = len(sheet.state)
+    view, fleet = folding.view, folding.view.fleet
+    node = np.zeros((NF.REST_W + 1, fleet.nodes))
+    node[NF.ROOM : NF.ROOM + 8] = folding.room * (1.0 + SLACK) - np.concatenate([view.requested, view.used])
+    node[NF.USED_CORES] = folding.at_home[4]
+    node[NF.CORES], node[NF.SPEED] = fleet.capacity[0], fleet.node[NodeRow.CORE_SPEED]
+    node[NF.REST_W] = folding.awake_w - folding.asleep_w
+    node_int = np.zeros((len(NI), fleet.nodes), np.int64)
+    node_int[NI.STATE], node_int[NI.SITE] = view.state, fleet.site_of
+    node_int[NI.SPARE] = fleet.node_int[NodeInt.ACCELERATOR_COUNT] - view.accelerators_taken
+    node_int[NI.MAY_CLOSE] = may_close
+    image_gib = fleet.container[ContainerRow.IMAGE_BYTES] / GIB
+    container = np.concatenate([folding.amount, [folding.move_w, size, tastes.image_w_per_gib * image_gib]])
+    container_int = np.zeros((len(CI), fleet.containers), np.int64)
+    container_int[CI.HOME], container_int[CI.TARGET] = view.placement, view.target
+    container_int[CI.KIND] = folding.kind
+    needs = fleet.container_int[ContainerInt.ACCELERATOR_KIND] >= 0
+    container_int[CI.ACCELERATORS] = np.where(needs, fleet.container_int[ContainerInt.ACCELERATOR_COUNT], 0)
+    container_int[CI.IMAGE] = fleet.container_int[ContainerInt.IMAGE]
+    stays = np.flatnonzero((view.placement >= 0) & (view.target < 0))
+    resident = stays[np.argsort(view.placement[stays], kind="stable")]
+    first = np.searchsorted(view.placement[resident], np.arange(fleet.nodes + 1))
+    node_int[NI.STAYING] = np.diff(first)
+    left_ms = np.maximum(fleet.container[ContainerRow.OBJECTIVE_MS][:, None] - trip_ms, 0.0)
+    with np.errstate(divide="ignore"):
+        least_ease = -np.log(np.minimum(tastes.late_limit, 1.0))
     return Workbench(
-        sheet=sheet,
-        closing=np.zeros(nodes, bool),
-        may_close=may_close.copy(),
-        rest_w=folding.awake_w - folding.asleep_w,
-        move_w=folding.move_w,
-        size=size,
+        node=node,
+        node_int=node_int,
+        container=container,
+        container_int=container_int,
+        reach=folding.reach,
+        way_w=tastes.trip_w_per_ms * trip_ms,
+        patience=left_ms / fleet.container[ContainerRow.SERVICE_MS][:, None],
+        image_present=view.image_present,
+        curve=fleet.power_curve,
+        fleet_node_int=fleet.node_int,
+        fleet_container_int=fleet.container_int,
+        group=fleet.group,
+        members=fleet.members,
         resident=resident,
-        first=np.searchsorted(sheet.placement[resident], np.arange(nodes + 1)),
-        trip_ms=trip_ms,
+        first=first,
+        limits=np.array([tastes.snug_w, least_ease]),
         tally=np.zeros(2, np.int64),
     )
 
 
 @compiled
-def put(c: int, n: int, bench: Workbench) -> None:
-    """Plan the move of container `c` to node `n`; the caller knows that it is legal."""
-    sheet = bench.sheet
-    source = sheet.placement[c]
-    hold_room(c, n, sheet)
-    for r in range(RESOURCE_COUNT):
-        sheet.leaving[r, source] += sheet.usage[r, c]
-    sheet.target[c] = n
-    sheet.staying[source] -= 1
-    bench.tally[0] += 1
+def _shift(c: int, n: int, sign: int, bench: Workbench) -> None:
+    """Take the room of a move of container `c` to node `n` (sign 1), or give it back (sign -1)."""
+    node, node_int, home = bench.node, bench.node_int, bench.container_int[CI.HOME, c]
+    for r in range(8):
+        node[r, n] -= sign * bench.container[r, c]
+    cores = sign * bench.container[4, c]
+    node[NF.USED_CORES, n] += cores
+    node[NF.USED_CORES, home] -= cores
+    node_int[NI.SPARE, n] -= sign * bench.container_int[CI.ACCELERATORS, c]
+    node_int[NI.ARRIVING, n] += sign
+    node_int[NI.STAYING, home] -= sign
+    bench.container_int[CI.TARGET, c] = n if sign > 0 else -1
+    bench.tally[0] += sign
 
 
 @compiled
 def lift(c: int, bench: Workbench) -> None:
     """Take the planned move of container `c` out again, whenever it was planned."""
-    sheet = bench.sheet
-    source, n = sheet.placement[c], sheet.target[c]
-    for r in range(RESOURCE_COUNT):
-        sheet.requested[r, n] -= sheet.container[r, c]
-        sheet.foreseen[r, n] -= sheet.usage[r, c]
-        sheet.leaving[r, source] -= sheet.usage[r, c]
-    if sheet.container_int[ContainerInt.ACCELERATOR_KIND, c] >= 0:
-        sheet.taken[n] -= sheet.container_int[ContainerInt.ACCELERATOR_COUNT, c]
-    sheet.arriving[n] -= 1
-    sheet.target[c] = -1
-    sheet.staying[source] += 1
-    bench.tally[0] -= 1
+    _shift(c, bench.container_int[CI.TARGET, c], -1, bench)
 
 
 @compiled
 def close_node(n: int, bench: Workbench) -> None:
     """Begin to empty a node: nobody may go there."""
-    bench.closing[n] = True
-    bench.sheet.state[n] = NodeState.DRAINING
+    bench.node_int[NI.CLOSING, n] = 1
+    bench.node_int[NI.STATE, n] = NodeState.DRAINING
 
 
 @compiled
 def open_node(n: int, bench: Workbench) -> None:
     """Keep a node after all: its containers stay, and others may come."""
-    bench.closing[n] = False
-    bench.sheet.state[n] = NodeState.ON
+    bench.node_int[NI.CLOSING, n] = 0
+    bench.node_int[NI.STATE, n] = NodeState.ON
     for i in range(bench.first[n], bench.first[n + 1]):
-        if bench.sheet.target[bench.resident[i]] >= 0:
-            lift(bench.resident[i], bench)
+        c = bench.resident[i]
+        target = bench.container_int[CI.TARGET, c]
+        if target >= 0:
+            _shift(c, target, -1, bench)
 
 
 @compiled
-def _price(c: int, n: int, taste: Taste, snug: float, bench: Workbench) -> float:
-    """What it costs to have the container there, in W: power, a longer way, an image, and room that is left unused."""
-    sheet = bench.sheet
-    cores = sheet.node[0, n]
-    used = sheet.foreseen[0, n] - sheet.leaving[0, n]
-    power = curve_power_w((used + sheet.usage[0, c]) / cores, sheet.curve[n]) - curve_power_w(
-        used / cores, sheet.curve[n]
-    )
-    other = taste.trip_per_ms * bench.trip_ms[c, sheet.node_int[NodeInt.SITE, n]]
-    if not sheet.image_present[n, sheet.container_int[ContainerInt.IMAGE, c]]:
-        other += taste.image_per_gib * sheet.container[ContainerRow.IMAGE_BYTES, c] / GIB
-    fullest = 0.0
-    for r in range(RESOURCE_COUNT):
-        promised = (sheet.requested[r, n] + sheet.container[r, c]) / sheet.node[r, n]
-        fullest = max(fullest, promised, (sheet.foreseen[r, n] + sheet.usage[r, c]) / sheet.node[r, n])
-    return power + taste.span_w * (other + snug * (1.0 - fullest))
+def _ease(c: int, n: int, cores: float, bench: Workbench) -> float:
+    """Patience times slack of a container on a node that uses so many cores: the more, the fewer requests are late."""
+    slack = 1.0 - min(cores / bench.node[NF.CORES, n], _LOAD_BOUND)
+    return bench.patience[c, bench.node_int[NI.SITE, n]] * bench.node[NF.SPEED, n] * slack
 
 
 @compiled
-def place(c: int, ceiling: Ceiling, taste: Taste, snug: float, skip: float, draws: Array, bench: Workbench) -> int:
-    """The node on which the container costs least, -1 where it may go nowhere; of equals the first.
+def place(c: int, skip: float, draws: Array, bench: Workbench) -> int:
+    """Send container `c` where it costs least, and give that node; -1 where it may go nowhere. Of equals the first.
 
     Args:
-        c: column of the container.
-        ceiling: how far a target may be filled.
-        taste: what a longer way and a missing image cost, and how many requests may be late.
-        snug: what room left unused on a target costs, in shares of a mean node's span from idle to peak.
+        c: column of the container; it is not on the move.
         skip: share of nodes to be passed over at random, so that a search sees other plans than the obvious one.
         draws: numbers in [0, 1[, one for each node; where `skip` is 0 they are not read.
         bench: the plan.
     """
-    sheet = bench.sheet
-    best, best_price = -1, 1e300
-    widest = max(ceiling.cpu, ceiling.space)
-    for n in range(len(sheet.state)):
-        if sheet.state[n] != NodeState.ON and sheet.state[n] != NodeState.WAKING:
+    node, node_int, container = bench.node, bench.node_int, bench.container
+    kind, home = bench.container_int[CI.KIND, c], bench.container_int[CI.HOME, c]
+    cores, image = container[4, c], bench.container_int[CI.IMAGE, c]
+    ease_home = _ease(c, home, node[NF.USED_CORES, home], bench)
+    best, best_w = -1, 1e300
+    for n in range(node.shape[1]):
+        state = node_int[NI.STATE, n]
+        if not bench.reach[kind, n] or (state != NodeState.ON and state != NodeState.WAKING) or n == home:
             continue
         bench.tally[1] += 1
-        if (skip > 0.0 and draws[n] < skip) or not _has_room(c, n, ceiling, sheet):
+        if skip > 0.0 and draws[n] < skip:
             continue
-        price = _price(c, n, taste, snug, bench)
-        if price >= best_price:
+        fits = True
+        for r in range(8):
+            if node[r, n] < container[r, c]:
+                fits = False
+                break
+        if not fits or node_int[NI.SPARE, n] < bench.container_int[CI.ACCELERATORS, c]:
             continue
-        reason = refused(c, n, widest, sheet)
-        if reason == Reason.IN_FLIGHT or reason == Reason.NEVER_MOVES or reason == Reason.GROUP_BUDGET:
+        used, capacity = node[NF.USED_CORES, n], node[NF.CORES, n]
+        unused = min(node[0, n] - container[0, c], node[4, n] - cores) / capacity
+        price = curve_power_w((used + cores) / capacity, bench.curve[n]) - curve_power_w(
+            used / capacity, bench.curve[n]
+        )
+        price += bench.limits[0] * unused + bench.way_w[c, node_int[NI.SITE, n]]
+        if not bench.image_present[n, image]:
+            price += container[CF.PULL_W, c]
+        if price >= best_w:
+            continue
+        ease = _ease(c, n, used + cores, bench)
+        if ease < bench.limits[1] and ease < ease_home:
+            continue
+        reason = group_refusal(
+            c,
+            n,
+            bench.fleet_node_int,
+            bench.fleet_container_int,
+            bench.group,
+            bench.members,
+            node_int[NI.STATE],
+            bench.container_int[CI.HOME],
+            bench.container_int[CI.TARGET],
+        )
+        if reason == Reason.GROUP_BUDGET:
             return -1
-        if reason != Reason.NONE or _too_late(c, n, taste, bench.trip_ms, sheet):
-            continue
-        best, best_price = n, price
+        if reason == Reason.NONE:
+            best, best_w = n, price
+    if best >= 0:
+        _shift(c, best, 1, bench)
     return best
 
 
 @compiled
-def cost_w(taste: Taste, bench: Workbench) -> float:
+def cost_w(bench: Workbench) -> float:
     """Mean power of the plan, its moves included, up to a constant, in W; with the price of longer ways and images."""
-    sheet = bench.sheet
+    node, node_int, container_int = bench.node, bench.node_int, bench.container_int
     total = 0.0
-    for n in range(len(sheet.state)):
-        if bench.closing[n]:
-            total -= bench.rest_w[n]
-            for i in range(bench.first[n], bench.first[n + 1]):
-                c = bench.resident[i]
-                to, site = sheet.target[c], sheet.node_int[NodeInt.SITE, n]
-                way = bench.trip_ms[c, sheet.node_int[NodeInt.SITE, to]] - bench.trip_ms[c, site]
-                other = taste.trip_per_ms * way
-                if not sheet.image_present[to, sheet.container_int[ContainerInt.IMAGE, c]]:
-                    other += taste.image_per_gib * sheet.container[ContainerRow.IMAGE_BYTES, c] / GIB
-                total += bench.move_w[c] + taste.span_w * other
-        elif sheet.state[n] == NodeState.ON or sheet.state[n] == NodeState.WAKING:
-            used = sheet.foreseen[0, n] - sheet.leaving[0, n]
-            total += curve_power_w(used / sheet.node[0, n], sheet.curve[n]) - sheet.curve[n, 0]
+    for n in range(node.shape[1]):
+        if node_int[NI.CLOSING, n] == 0:
+            load = node[NF.USED_CORES, n] / node[NF.CORES, n]
+            total += curve_power_w(load, bench.curve[n]) - bench.curve[n, 0]
+            continue
+        total -= node[NF.REST_W, n]
+        for i in range(bench.first[n], bench.first[n + 1]):
+            c = bench.resident[i]
+            to = container_int[CI.TARGET, c]
+            total += bench.container[CF.MOVE_W, c]
+            total += bench.way_w[c, node_int[NI.SITE, to]] - bench.way_w[c, node_int[NI.SITE, n]]
+            if not bench.image_present[to, container_int[CI.IMAGE, c]]:
+                total += bench.container[CF.PULL_W, c]
     return total

@@ -68,7 +68,7 @@ def _check(snapshot, view, proposal):
 @pytest.mark.parametrize("name", RULES)
 def test_every_proposal_is_legal_whole_and_leaves_the_view_alone(name):
     acted = 0
-    for seed in range(60):
+    for seed in range(30):
         snapshot, view = _view(seed)
         before = _frozen(view)
         proposal = _rule(name).propose(view)
@@ -76,7 +76,7 @@ def test_every_proposal_is_legal_whole_and_leaves_the_view_alone(name):
         _check(snapshot, view, proposal)
         acted += bool(proposal.moves)
     # The clusters must make a rule act, or legality says little.
-    assert name == "hold" or acted >= 5
+    assert name == "hold" or acted >= 3
 
 
 @settings(max_examples=40, deadline=None)

@@ -148,6 +148,15 @@ def test_spare_nodes_are_the_thriftiest_empty_ones(look, named):
     assert named(view, _prompt(spare_nodes=1).propose(view))[1] == ["n1", "n2"]
 
 
+def test_node_that_relief_has_emptied_does_not_sleep_at_once(look, named, stays):
+    # "a" alone makes n0 hot; on n1, twice as large, it does not.
+    view = look(a_cluster([a_node("n0"), a_node("n1", cores=20.0)], [a_container("a")]), {"a": "n0"})
+    view.usage[0, 0] = 9.0
+    proposal = _prompt(sleep_load=0.5).propose(view)
+    assert named(view, proposal) == (["a>n1"], [], [])
+    assert stays(view, proposal)["n0"] is Reason.NODE_HOT
+
+
 def test_node_that_never_sleeps_stays_on(look, stays):
     view = look(a_cluster([a_node("n0"), a_node("n1", never_sleep=True)], [a_container()]), {"c0": "n0"})
     proposal = _prompt().propose(view)

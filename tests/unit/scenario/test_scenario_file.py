@@ -128,6 +128,10 @@ def test_words_and_numbers_follow_yaml_1_2(text: str, value: object):
     assert read_scalar(text) == value
 
 
+def test_key_without_a_value_is_null():
+    assert read_yaml("a:\nb: ~\n").values == {"a": None, "b": None}
+
+
 def test_marks_count_lines_and_columns_from_one():
     document = read_yaml("a:\n  - b: 7\n")
     assert document.mark(("a", 0, "b")) == (2, 8)

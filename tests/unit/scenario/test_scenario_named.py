@@ -90,11 +90,24 @@ def test_rules_bind_some_containers_and_leave_most_a_choice(name: str):
     assert sum(node.accelerator is not None for node in cluster.nodes) >= 3 * len(cluster.nodes) // 25
 
 
+def test_nobody_lives_round_a_data_centre():
+    cluster = build(load_scenario("city-200"), 1, hours=1.0).cluster
+    assert "rhein-ruhr" in cluster.site_index
+    assert "rhein-ruhr" not in {region for container in cluster.containers for region, _ in container.users}
+
+
 def test_day_has_a_morning_and_a_night():
     demand = use(build(load_scenario("city-200"), 2))
     assert demand.max() > 1.6 * demand.min()
 
 
+def test_region_asks_for_a_thousand_nodes_and_eight_containers_each():
+    scenario = load_scenario("region-1000")
+    assert sum(group.count + group.spare for group in scenario.nodes) == 1000
+    assert scenario.containers.per_node == 8
+
+
+@pytest.mark.slow
 def test_region_of_a_thousand_nodes_holds_what_it_says():
     world = build(load_scenario("region-1000"), 1, hours=1.0)
     assert (len(world.cluster.nodes), len(world.cluster.containers)) == (1000, 8000)

@@ -46,6 +46,7 @@ SETTINGS: Mapping[str, Any] = {
     "sleep_space": 0.99,
     "wake_space": 1.0,
     "sleep_requested": 1.0,
+    "least_moves": 0,
     "low_mark": 1.0,
     "high_mark": CEILING,
     "fill_mark": CEILING,

@@ -60,6 +60,8 @@ def replayed_workload(scenario: Scenario, sites: int, hours: float | None, seed:
             seed=seed,
             offset_s=part.first_day * DAY_S,
             duration_s=part.days * DAY_S if duration_s is None else duration_s,
+            # A request stands for what was provisioned: the largest reading of a machine counts as level 1.
+            reference_quantile=1.0,
             sites=sites,
         )
     return _times(reading.workload, part.load_factor)
