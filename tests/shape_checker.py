@@ -1,4 +1,4 @@
-"""The type checker that tests put round every function: shapes of arrays, and whole numbers pass for floats (PEP 484)."""
+"""The type checker round every function in tests: array shapes hold, whole numbers pass for floats (PEP 484)."""
 
 from __future__ import annotations
 

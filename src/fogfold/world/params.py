@@ -22,8 +22,8 @@ class WorldParams:
     load_bound: float = 0.98
     """Load at which the queueing formula is capped: latency stays within 1 / (1 - 0.98) = 50 service times."""
     path_stretch: float = 2.0
-    """Length of the fibre over the great circle: cables follow roads and meet at exchanges. Assumed; published round trips
-    over the Internet lie at some three times light in vacuum, half of which the glass itself accounts for."""
+    """Length of the fibre over the great circle: cables follow roads and meet at exchanges. Assumed; published round
+    trips over the Internet lie at some three times light in vacuum, half of which the glass itself accounts for."""
     fibre_km_per_ms: float = 204.2
     """Speed of light in fibre: 299.792 km/ms in vacuum over a group index of 1.468 (G.652 fibre at 1550 nm)."""
     hop_ms: float = 1.0
