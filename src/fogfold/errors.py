@@ -47,6 +47,10 @@ class ScenarioError(FogfoldError):
         self.faults = tuple(faults)
         super().__init__("\n".join(self.faults))
 
+    def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[str, ...]]]:
+        # An exception is made again from its message; this one is made from its faults, on the way between processes.
+        return type(self), (self.faults,)
+
 
 class TraceError(FogfoldError):
     """A trace that cannot be read as it is: names the file, the line or row, and the value."""
@@ -99,6 +103,10 @@ EXIT_CODES: dict[int, str] = {
 """What each exit code of the command line means."""
 
 
+_LISTED = 20
+"""Most known words that a message lists: a cluster has thousands of ids, and a message is to be read."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A clause that names the nearest known word, or the known words where none is near.
 
@@ -109,4 +117,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, options, n=1, cutoff=0.6)
     if near:
         return f'did you mean "{near[0]}"?'
-    return "known: " + ", ".join(options)
+    if not options:
+        return "none is known"
+    more = len(options) - _LISTED
+    return "known: " + ", ".join(options[:_LISTED]) + (f" and {more} more" if more > 0 else "")

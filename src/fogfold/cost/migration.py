@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from fogfold.compiled import Array, compiled_inline
 from fogfold.errors import ModelError
+from fogfold.units import GIB
 
 __all__ = ["failure_probability", "migration_cost_gib_s", "precopy", "restart"]
 
@@ -57,7 +58,11 @@ def precopy(
 def restart(
     image_bytes_missing: Float[Array, " moves"], rate_byte_s: Float[Array, " moves"], start_s: Float[Array, " moves"]
 ) -> tuple[Float[Array, " moves"], Float[Array, " moves"], Float[Array, " moves"]]:
-    """Duration, downtime and traffic of moves by restart: the image is pulled first, while the source still serves."""
+    """Duration, downtime and traffic of moves by restart: the image is pulled first, while the source still serves.
+
+    Raises:
+        ModelError: if a rate is not positive.
+    """
     if not (np.asarray(rate_byte_s) > 0).all():
         raise ModelError("a migration's rate is not positive; leave out moves whose path has no bandwidth")
     pull_s = image_bytes_missing / rate_byte_s
@@ -68,4 +73,4 @@ def migration_cost_gib_s(
     memory_bytes: Float[Array, " moves"], duration_s: Float[Array, " moves"]
 ) -> Float[Array, " moves"]:
     """Cost of moves as memory x duration, in GiB s."""
-    return memory_bytes / 1024.0**3 * duration_s
+    return memory_bytes / GIB * duration_s

@@ -17,10 +17,11 @@ def violation_rate(
     """Share of requests late, failed or unserved, in [0, 1]; 0 where nobody asked for anything.
 
     Raises:
-        ModelError: if more were violated than asked (by more than rounding), or a count is negative.
+        ModelError: if more were violated than asked (by more than rounding), or a count is negative or not finite.
     """
-    bad, total = np.asarray(violated, np.float64), np.asarray(requests, np.float64)
-    if (bad < 0).any() or (bad > total * (1 + 1e-9) + 1e-9).any():
+    bad, total = np.broadcast_arrays(np.asarray(violated, np.float64), np.asarray(requests, np.float64))
+    if not ((bad >= 0) & (bad <= total * (1 + 1e-9) + 1e-9) & (total < np.inf)).all():
         raise ModelError("violated requests must lie between 0 and all requests; the counts do not belong together")
-    rate = np.divide(bad, total, out=np.zeros_like(total), where=total > 0)
+    # What rounding adds to the violated must not show as a share above 1.
+    rate = np.minimum(np.divide(bad, total, out=np.zeros(total.shape), where=total > 0), 1.0)
     return float(rate) if rate.ndim == 0 else rate

@@ -1,8 +1,9 @@
 """A cluster and its state as structs of arrays: what compiled loops, rules and policies read.
 
 `FleetArrays` holds what does not change, `ClusterView` what does. Both are made from the model and lead back to it
-without loss (`snapshot_of`), and the world makes a view straight from its own state, so that a policy cannot tell a
-simulated cluster from a real one.
+(`snapshot_of`) without loss but for one thing: a container without a reading is taken at its request, and comes back
+with that as its reading. The world makes a view straight from its own state, so that a policy cannot tell a simulated
+cluster from a real one.
 """
 
 from __future__ import annotations

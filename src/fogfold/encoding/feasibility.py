@@ -1,6 +1,6 @@
 """Where a container may go: the one statement of the hard constraints on arrays.
 
-The world asks `refusal` before it accepts a move, rules and policies ask `mask_row` for all nodes at once, and the
+The world asks `refusal` before it accepts a move, rules and policies ask `reason_row` for all nodes at once, and the
 planner asks again before it acts: one compiled function answers all three. `model.placement.refusal` says the same in
 plain Python, and a parity test on random clusters holds the two together, reason by reason.
 """
@@ -151,7 +151,7 @@ def refusal(
     if container_int[ContainerInt.PINNED, c] >= 0 and container_int[ContainerInt.PINNED, c] != n:
         return Reason.PINNED
     at = container_int[ContainerInt.DATA_SITE, c]
-    if at >= 0 and site_km[at, node_int[NodeInt.SITE, n]] > container[ContainerRow.DATA_KM, c]:
+    if at >= 0 and site_km[at, node_int[NodeInt.SITE, n]] > container[ContainerRow.DATA_KM, c] * (1.0 + SLACK):
         return Reason.DATA_DISTANCE
     for r in range(RESOURCE_COUNT):
         if requested[r, n] + container[r, c] > node[r, n] * (1.0 + SLACK):

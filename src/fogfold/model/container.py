@@ -97,4 +97,4 @@ class Container:
             check_number(f"{where}share of region {region!r}", share)
         total = sum(share for _, share in self.users)
         if abs(total - 1.0) > 1e-6:
-            raise ModelError(f"{where}the shares of its user regions sum to {total:g}; they must sum to 1")
+            raise ModelError(f"{where}the shares of its user regions sum to {total:.12g}; they must sum to 1")

@@ -22,7 +22,8 @@ from fogfold.model.snapshot import Snapshot
 __all__ = ["SLACK", "occupants", "refusal"]
 
 SLACK = 1e-9
-"""Relative slack of every comparison with a capacity, so that sums in another order do not change the answer."""
+"""Relative slack of every comparison with a capacity or a distance, so that sums in another order, or another
+library's sine, do not change the answer."""
 
 
 def occupants(snapshot: Snapshot, node: NodeId) -> list[Container]:
@@ -64,7 +65,7 @@ def refusal(snapshot: Snapshot, container_id: ContainerId, node_id: NodeId, *, c
         return Reason.ACCELERATOR
     if container.pinned_to is not None and container.pinned_to != node_id:
         return Reason.PINNED
-    if _data_distance_km(cluster, container, node) > container.data_distance_km:
+    if _data_distance_km(cluster, container, node) > container.data_distance_km * (1 + SLACK):
         return Reason.DATA_DISTANCE
     reason = _room(snapshot, container, node, ceiling)
     if reason is not Reason.NONE:

@@ -30,8 +30,7 @@ RESOURCE_COUNT = len(Resource)
 def check_number(name: str, value: float, *, low: float = 0.0, high: float = math.inf, above: bool = False) -> None:
     """Nothing, where the value is a finite number in [low, high] (or ]low, high] with `above`).
 
-    An infinite value passes only where `high` itself is infinite and the name ends in what may be unlimited:
-    callers that allow infinity test for it before.
+    An infinite value never passes: callers that allow infinity test for it before.
 
     Raises:
         ModelError: with the value, the rule and the remedy.
@@ -42,7 +41,7 @@ def check_number(name: str, value: float, *, low: float = 0.0, high: float = mat
         rule = f"above {low:g}" if above else f"at least {low:g}"
         if math.isfinite(high):
             rule += f" and at most {high:g}"
-        raise ModelError(f"{name} is {value:g}; it must be {rule}")
+        raise ModelError(f"{name} is {value:.12g}; it must be {rule}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -20,7 +21,7 @@ class Snapshot:
     is unknown, and neither is read as zero.
 
     Raises:
-        ModelError: if an id is unknown, a node's state is missing, or an age is negative.
+        ModelError: if an id is unknown, a node's state is missing, the time is not finite, or an age is negative.
     """
 
     cluster: Cluster
@@ -40,6 +41,7 @@ class Snapshot:
     """How old the readings are."""
 
     def __post_init__(self) -> None:
+        check_number("snapshot time_s", self.time_s, low=-math.inf)
         check_number("snapshot age_s", self.age_s)
         nodes, containers = self.cluster.node_index, self.cluster.container_index
         for name, mapping in (("placement", self.placement), ("targets", self.targets)):
@@ -62,6 +64,19 @@ class Snapshot:
         for known in self.cluster.nodes:
             if known.id not in self.states:
                 raise ModelError(f"snapshot has no state for node {known.id!r}; give the state of every node")
+        for name, keys in (("states", self.states), ("images", self.images)):
+            for node in keys:
+                if node not in nodes:
+                    raise ModelError(
+                        f"{name} names node {node!r}, which is not in the cluster; {did_you_mean(node, nodes)}"
+                    )
+        for node, present in self.images.items():
+            for image in present:
+                if image not in self.cluster.image_index:
+                    raise ModelError(
+                        f"images puts {image!r} on node {node!r}, which is no image of the cluster; "
+                        f"{did_you_mean(image, self.cluster.image_index)}"
+                    )
         for container in self.usage:
             if container not in containers:
                 raise ModelError(

@@ -21,6 +21,7 @@ from jaxtyping import Bool, Float, Int
 from fogfold.compiled import Array
 from fogfold.cost.power import node_power_w
 from fogfold.encoding.rows import ContainerInt, NodeInt
+from fogfold.errors import InvariantError
 from fogfold.model.node import POWER_CURVE_POINTS
 from fogfold.model.placement import SLACK
 from fogfold.policy.compact import most_usage
@@ -90,6 +91,11 @@ def solve_assignment(
     program = model.columns.program(model.rows)
     solution = solve(program, gap=gap, time_limit_s=time_limit_s, node_limit=node_limit)
     bound_w = solution.bound + model.fixed_w
+    if solution.values is None and solution.proven:
+        raise InvariantError(
+            f"the full model of {len(folding.may_run)} nodes has no solution, though doing nothing is one; "
+            "please report it with the snapshot"
+        )
     if solution.values is None:
         return Assignment(folding.home, folding.awake_anyway, folding.anyway_w, bound_w, proven=False)
     where, awake = model.read(solution.values)

@@ -16,23 +16,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from fogfold.compiled import Array
 from fogfold.encoding.arrays import ClusterView
+from fogfold.errors import InvariantError
 from fogfold.model.placement import SLACK
 from fogfold.model.resources import RESOURCE_COUNT
 from fogfold.policy.covers import cover_rows
 from fogfold.policy.folding import Folding, folding_of
 from fogfold.policy.minorant import convex_minorant
-from fogfold.policy.program import Program, Rows, solve
+from fogfold.policy.program import Columns, Program, Relaxation, Rows, relax, solve
 from fogfold.policy.targets import Ceiling
 from fogfold.units import HOUR_S
 
-__all__ = ["Bound", "compact_bound", "lower_bound_w"]
+__all__ = ["Bound", "compact_bound", "lower_bound_w", "most_usage", "quick_bound"]
 
 _NODE_LIMIT = 2_000
 """Branch-and-bound nodes after which the search stops, with the bound that is proven by then."""
+_CORE = 150
+"""How many nodes are chosen anew when a relaxed optimum is rounded."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,11 @@ class Bound:
 
     value_w: float
     """No plan has a lower mean power (moves included, see `Folding.mean_power_w`)."""
-    gap: float
-    """How far above that bound the compact model's own best solution is, relative to the bound."""
+    gap: float | None
+    """How far above that bound the compact model's own best solution is, relative to the bound; None where that was
+    not asked for."""
     keep: Bool[Array, " nodes"]
     """Nodes that stay awake in that solution."""
-    load_cores: Float[Array, " nodes"]
-    """Usage of each node in it."""
     anyway_w: float
     """What doing nothing costs, in W."""
 
@@ -64,7 +66,7 @@ def lower_bound_w(
     sleep_s: float = HOUR_S,
     waking: bool = True,
     patience: bool = True,
-    gap: float = 1e-4,
+    gap: float = 2e-4,
 ) -> Bound:
     """The least mean power that one decision can lead to, from below, in W.
 
@@ -107,21 +109,49 @@ def compact_bound(
         MissingExtraError: if HiGHS is not installed.
     """
     model = _Model(folding, budget, rows, reserve)
-    solution = solve(model.program(), gap=gap, node_limit=node_limit)
-    bound_w = solution.bound + model.fixed_w
+    program = model.program()
+    guess = model.rounded(relax(program))
+    start = None if guess is None else (np.arange(len(guess)), guess.astype(np.float64))
+    solution = solve(program, gap=gap, node_limit=node_limit, start=start)
     if solution.values is None:
-        keep, load = folding.awake_anyway, folding.at_home[4]
-        best_w = folding.anyway_w
-    else:
-        keep, load = model.read(solution.values)
-        best_w = solution.objective + model.fixed_w
+        raise InvariantError(
+            f"the compact model of {len(folding.may_run)} nodes found no solution, though doing nothing is one; "
+            "please report it with the snapshot"
+        )
+    bound_w, best_w = solution.bound + model.fixed_w, solution.objective + model.fixed_w
     return Bound(
         value_w=bound_w,
         gap=max(0.0, best_w - bound_w) / max(abs(bound_w), 1e-9),
-        keep=keep,
-        load_cores=load,
+        keep=model.awake(solution.values),
         anyway_w=folding.anyway_w,
     )
+
+
+def quick_bound(
+    folding: Folding,
+    budget: int | None = None,
+    *,
+    rows: Float[Array, "rows nodes"] | None = None,
+    reserve: float = 0.0,
+) -> Bound:
+    """A bound from the relaxation of the compact model, with nodes to keep that are near its optimum.
+
+    Ten times as fast as `compact_bound` on many nodes, and on many nodes nearly as good: few are left as fractions.
+
+    Args:
+        folding: the decision.
+        budget: how many containers may be moved at most; None for no limit.
+        rows: further rows `row . awake >= 1` that plans must keep.
+        reserve: share of the room to be left free; above 0 the value is no bound.
+
+    Raises:
+        MissingExtraError: if HiGHS is not installed.
+    """
+    model = _Model(folding, budget, rows, reserve)
+    relaxed = relax(model.program())
+    guess = model.rounded(relaxed)
+    keep = model.awake(np.ceil(relaxed.values - 1e-6)) if guess is None else guess
+    return Bound(value_w=relaxed.objective + model.fixed_w, gap=None, keep=keep, anyway_w=folding.anyway_w)
 
 
 def most_usage(folding: Folding) -> Float[Array, " nodes"]:
@@ -170,22 +200,34 @@ class _Model:
         self._budget = budget
         covers = cover_rows(folding) * (1.0 - reserve)
         self._covers = _attainable(covers if rows is None else np.concatenate([covers, rows]), folding.may_run)
-        self._first_line = self._nodes
-        self._first_leaving = self._nodes + len(self._lines.node)
+        self._count = folding.by_home(movable.astype(np.float64))
+        """How many containers each node must send away to be emptied."""
 
     def program(self) -> Program:
-        """What is to be minimised, less `fixed_w`."""
+        """What is to be minimised, less `fixed_w`. Rows over nodes alone come first: covers, then the budget."""
         folding, lines, leaving = self._folding, self._lines, self._leaving
         price_w, largest = self._per_node()
         leaves = folding.by_home(np.where(folding.movable, folding.amount[4], 0.0))[leaving]
-        awake = np.arange(self._nodes)
-        on_line = self._first_line + np.arange(len(lines.node))
-        away = self._first_leaving + np.arange(len(leaving))
-        rows = Rows()
+        high = np.where(folding.may_run, 1.0, 0.0)
+        columns, rows = Columns(), Rows()
+        awake = columns.add(
+            self._nodes,
+            cost=self._awake_w,
+            low=np.minimum(np.where(folding.may_rest, 0.0, 1.0), high),
+            high=high,
+            whole=True,
+        )
+        on_line = columns.add(len(lines.node), cost=lines.slope_w, high=lines.width_cores)
+        away = columns.add(len(leaving), cost=price_w, high=leaves)
+        self._put_covers(awake, rows)
+        if self._budget is not None:
+            row = int(rows.add(1, high=float(self._budget - self._count.sum()))[0])
+            rows.put(row, awake, -self._count)
+            rows.put(row, away, 1.0 / largest)
         # A line carries load only where its node is awake.
         each = rows.add(len(on_line), high=0.0)
         rows.put(each, on_line, 1.0)
-        rows.put(each, lines.node, -lines.width_cores)
+        rows.put(each, awake[lines.node], -lines.width_cores)
         # A node that stays awake keeps its load, but for what leaves it.
         each = rows.add(self._nodes, low=0.0)
         rows.put(each[lines.node], on_line, 1.0)
@@ -193,28 +235,42 @@ class _Model:
         rows.put(each[leaving], away, 1.0)
         each = rows.add(len(leaving), high=0.0)
         rows.put(each, away, 1.0)
-        rows.put(each, leaving, -leaves)
+        rows.put(each, awake[leaving], -leaves)
         # All load is somewhere.
         total = float(folding.at_home[4].sum())
         rows.put(int(rows.add(1, low=total, high=total)[0]), on_line, 1.0)
-        for row in self._covers:
-            offers = np.flatnonzero(row)
-            rows.put(int(rows.add(1, low=1.0)[0]), offers, row[offers])
+        return columns.program(rows)
+
+    def _put_covers(self, awake: Int[Array, " nodes"], rows: Rows) -> None:
+        which = rows.add(len(self._covers), low=1.0)
+        row, node = np.nonzero(self._covers)
+        rows.put(which[row], awake[node], self._covers[row, node])
+
+    def rounded(self, relaxed: Relaxation) -> Bool[Array, " nodes"] | None:
+        """Nodes to keep near a relaxed optimum: those it leaves in doubt are chosen anew, load at the optimum's prices.
+
+        With the load priced, only covers and budget are left, over the few nodes whose reduced cost is least. None
+        where no choice among them meets the rows.
+        """
+        covers, nodes = self._covers, self._nodes
+        value, reduced = relaxed.values[:nodes], relaxed.reduced_cost[:nodes]
+        price_w = reduced + covers.T @ relaxed.price[: len(covers)]
         if self._budget is not None:
-            count = folding.by_home(folding.movable.astype(np.float64))
-            row_number = int(rows.add(1, high=float(self._budget - count.sum()))[0])
-            rows.put(row_number, awake, -count)
-            rows.put(row_number, away, 1.0 / largest)
-        low = np.where(folding.may_rest, 0.0, 1.0)
-        high = np.where(folding.may_run, 1.0, 0.0)
-        free = np.zeros(len(on_line) + len(away))
-        return Program(
-            cost=np.concatenate([self._awake_w, lines.slope_w, price_w]),
-            low=np.concatenate([np.minimum(low, high), free]),
-            high=np.concatenate([high, lines.width_cores, leaves]),
-            whole=np.concatenate([np.ones(self._nodes, bool), np.zeros(len(free), bool)]),
-            rows=rows,
-        )
+            price_w -= self._count * relaxed.price[len(covers)]
+        settled = np.round(value)
+        doubt = np.where(np.abs(value - settled) > 1e-6, -1.0, np.abs(reduced))
+        core = np.argsort(doubt, kind="stable")[:_CORE]
+        may_run = self._folding.may_run.astype(np.float64)
+        low, high = settled.copy(), settled.copy()
+        low[core] = np.minimum(np.where(self._folding.may_rest[core], 0.0, 1.0), may_run[core])
+        high[core] = may_run[core]
+        columns, rows = Columns(), Rows()
+        awake = columns.add(nodes, cost=price_w, low=low, high=high, whole=True)
+        self._put_covers(awake, rows)
+        if self._budget is not None:
+            rows.put(int(rows.add(1, high=float(self._budget - self._count.sum()))[0]), awake, -self._count)
+        solution = solve(columns.program(rows), gap=1e-6, node_limit=_CORE)
+        return None if solution.values is None else solution.values > 0.5
 
     def _per_node(self) -> tuple[Float[Array, " leaving"], Float[Array, " leaving"]]:
         """For each node with something to lose: the cheapest move for each core, in W, and the largest container."""
@@ -227,8 +283,6 @@ class _Model:
         np.maximum.at(largest, folding.home[counted], cores[counted])
         return cheapest[self._leaving], largest[self._leaving]
 
-    def read(self, values: Float[Array, " variables"]) -> tuple[Bool[Array, " nodes"], Float[Array, " nodes"]]:
-        """Which nodes stay awake in a solution, and with what load."""
-        on_line = values[self._first_line : self._first_leaving]
-        load = np.bincount(self._lines.node, on_line, self._nodes)
-        return values[: self._nodes] > 0.5, load
+    def awake(self, values: Float[Array, " variables"]) -> Bool[Array, " nodes"]:
+        """Which nodes stay awake in a solution."""
+        return values[: self._nodes] > 0.5

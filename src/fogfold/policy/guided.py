@@ -21,7 +21,7 @@ from fogfold.encoding.arrays import FleetArrays
 from fogfold.model.reason import Reason
 from fogfold.model.resources import check_number
 from fogfold.policy.carry_out import carry_out
-from fogfold.policy.compact import compact_bound
+from fogfold.policy.compact import compact_bound, quick_bound
 from fogfold.policy.params import RuleParams
 from fogfold.policy.plan import Plan
 from fogfold.policy.program import require_solver
@@ -36,9 +36,10 @@ from fogfold.policy.workbench import CI, NI, Tastes, Workbench, workbench_of
 
 __all__ = ["GUIDED", "GuidedParams"]
 
-_RESERVES = (0.0, 0.02, 0.05)
-"""Shares of the room that the compact model leaves free, tried in turn until the emptying goes smoothly."""
-_COMPACT_GAP = 5e-4
+_ATTEMPTS = ((False, 0.0), (False, 0.02), (True, 0.0))
+"""Tried in turn until a plan is good enough: whether the compact model is solved to the end, and the share of the room
+that it leaves free, so that packing succeeds."""
+_COMPACT_GAP = 2e-4
 _SEARCH_KEY = 1
 """From which all draws of a search come: the same view gives the same plan."""
 
@@ -49,7 +50,7 @@ class GuidedParams(RuleParams):
 
     low_mark: float = 1.0
     """CPU load up to which a node is looked at for emptying. All by default: the plan knows what moving costs."""
-    good_enough: float = 0.005
+    good_enough: float = 0.004
     """Share of the greatest possible saving that may be missed without a search for more."""
     search_effort: int = 10_000_000
     """Checks of a node that a search may spend, where the first plan is not good enough: some tenths of a second."""
@@ -89,22 +90,28 @@ class _Emptying:
         """The best plan that was found, on a workbench."""
         params, budget, rows = self._params, plan.draft.room_for_moves, margin_rows(plan)
         folding = remaining_decision(plan, may_close, self._trip_ms)
-        bound = compact_bound(folding, budget, rows=rows, gap=_COMPACT_GAP)
         tastes = self._tastes(plan)
-        keep, best, best_w = bound.keep, None, np.inf
-        for reserve in _RESERVES:
-            if reserve > 0.0:
-                keep = compact_bound(folding, budget, rows=rows, reserve=reserve, gap=_COMPACT_GAP).keep
+        best: Workbench | None = None
+        best_w = enough_w = np.inf
+        bound_w = -np.inf
+        for exact, reserve in _ATTEMPTS:
+            if exact:
+                bound = compact_bound(folding, budget, rows=rows, reserve=reserve, gap=_COMPACT_GAP)
+            else:
+                bound = quick_bound(folding, budget, rows=rows, reserve=reserve)
+            if reserve == 0.0:
+                bound_w = max(bound_w, bound.value_w)
+            stake_w = bound.anyway_w - bound_w
             bench = workbench_of(folding, may_close=may_close, size=plan.size, trip_ms=self._trip_ms, tastes=tastes)
-            nothing_w, cost_w = empty_nodes(~keep, bench)
-            enough_w = nothing_w - (1.0 - params.good_enough) * bound.saving_w
+            nothing_w, cost_w = empty_nodes(~bound.keep, bench)
+            enough_w = nothing_w - (1.0 - params.good_enough) * stake_w
             if best is None or cost_w < best_w:
                 best, best_w = bench, cost_w
             if best_w <= enough_w:
-                return best
-        assert best is not None  # noqa: S101 - there is at least one reserve
+                break
+        assert best is not None  # noqa: S101 - there is at least one attempt
         effort = int(params.search_effort)
-        improve(best, key=_SEARCH_KEY, effort=effort, enough_w=enough_w, stake_w=bound.saving_w, limit=budget)
+        improve(best, key=_SEARCH_KEY, effort=effort, enough_w=enough_w, stake_w=stake_w, limit=budget)
         return best
 
     def _tastes(self, plan: Plan) -> Tastes:

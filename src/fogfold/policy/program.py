@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from fogfold.compiled import Array
 from fogfold.errors import InvariantError, MissingExtraError
 
-__all__ = ["Columns", "Program", "Rows", "Solution", "require_solver", "solve"]
+__all__ = ["Columns", "Program", "Relaxation", "Rows", "Solution", "relax", "require_solver", "solve"]
 
 Amounts = Float[Array, " some"] | float
 """One figure for each of some variables or rows, or one for all."""
@@ -138,9 +138,21 @@ class Solution:
     objective: float
     """Its cost; infinite where none was found."""
     bound: float
-    """No solution costs less."""
+    """No solution costs less; infinite where it is proven that there is none."""
     proven: bool
     """Whether the two agree to the gap that was asked for."""
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """The optimum when all variables may be fractions."""
+
+    values: Float[Array, " variables"]
+    objective: float
+    reduced_cost: Float[Array, " variables"]
+    """What a unit more of each variable costs beyond what the rows pay for it."""
+    price: Float[Array, " rows"]
+    """What a unit more on the right of each row costs."""
 
 
 def require_solver() -> Any:
@@ -163,7 +175,7 @@ def solve(
     gap: float,
     node_limit: int | None = None,
     time_limit_s: float | None = None,
-    start: Float[Array, " variables"] | None = None,
+    start: tuple[Int[Array, " some"], Float[Array, " some"]] | None = None,
 ) -> Solution:
     """Solve a program.
 
@@ -172,12 +184,62 @@ def solve(
         gap: relative distance between cost and bound at which to stop.
         node_limit: branch-and-bound nodes after which to stop; None for no limit.
         time_limit_s: time after which to stop, in s; the answer then depends on the machine. None for no limit.
-        start: a solution to start from, as good as any; HiGHS drops it where it is not one.
+        start: some variables and their values in a solution that is known; HiGHS finds the others, or drops it.
 
     Raises:
         MissingExtraError: if HiGHS is not installed.
-        InvariantError: if the program has no solution, or the solver fails: programs made here always have one.
+        InvariantError: if the solver fails.
     """
+    highspy = require_solver()
+    options: dict[str, Any] = {"mip_rel_gap": gap}
+    if node_limit is not None:
+        options["mip_max_nodes"] = node_limit
+    if time_limit_s is not None:
+        options["time_limit"] = float(time_limit_s)
+    solver = _load(program, options, whole=True)
+    if start is not None:
+        columns, values = start
+        solver.setSolution(len(columns), columns.astype(np.int32), values.astype(np.float64))
+    status = _run(solver)
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return Solution(None, np.inf, np.inf, proven=True)
+    found = solver.getInfo()
+    if found.primal_solution_status != int(highspy.SolutionStatus.kSolutionStatusFeasible):
+        return Solution(None, np.inf, float(found.mip_dual_bound), proven=False)
+    return Solution(
+        np.array(solver.getSolution().col_value),
+        float(found.objective_function_value),
+        float(found.mip_dual_bound),
+        proven=status == highspy.HighsModelStatus.kOptimal,
+    )
+
+
+def relax(program: Program) -> Relaxation:
+    """The optimum of a program whose variables may all be fractions: a bound, and prices.
+
+    Raises:
+        MissingExtraError: if HiGHS is not installed.
+        InvariantError: if the program has no solution, or the solver fails.
+    """
+    highspy = require_solver()
+    solver = _load(program, {}, whole=False)
+    status = _run(solver)
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise InvariantError(
+            f"a relaxation of {len(program.cost)} variables ended with status {solver.modelStatusToString(status)!r}; "
+            "please report it with the snapshot"
+        )
+    solution = solver.getSolution()
+    return Relaxation(
+        np.array(solution.col_value),
+        float(solver.getInfo().objective_function_value),
+        np.array(solution.col_dual),
+        np.array(solution.row_dual),
+    )
+
+
+def _load(program: Program, options: dict[str, Any], *, whole: bool) -> Any:
+    """A solver with the program and its options."""
     highspy = require_solver()
     begin, column, value, row_low, row_high = program.rows.compressed()
     lp = highspy.HighsLp()
@@ -186,44 +248,37 @@ def solve(
     lp.row_lower_, lp.row_upper_ = row_low, row_high
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = begin, column, value
-    kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-    lp.integrality_ = [kinds[int(whole)] for whole in program.whole]
+    if whole:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(is_whole)] for is_whole in program.whole]
     solver = highspy.Highs()
-    options: dict[str, Any] = {"output_flag": False, "threads": 1, "random_seed": 0, "mip_rel_gap": gap}
-    if node_limit is not None:
-        options["mip_max_nodes"] = node_limit
-    if time_limit_s is not None:
-        options["time_limit"] = float(time_limit_s)
-    for name, setting in options.items():
+    for name, setting in {"output_flag": False, "threads": 1, "random_seed": 0, **options}.items():
         solver.setOptionValue(name, setting)
     solver.passModel(lp)
-    if start is not None:
-        warm = highspy.HighsSolution()
-        warm.col_value = [float(x) for x in start]
-        solver.setSolution(warm)
+    return solver
+
+
+def _run(solver: Any) -> Any:
+    """Run a solver; gives its status.
+
+    Raises:
+        InvariantError: if it failed for a reason of its own.
+    """
+    highspy = require_solver()
     if solver.run() == highspy.HighsStatus.kError:
         # HiGHS keeps one pool of threads for the process; somebody else has started it with another number.
         highspy.Highs.resetGlobalScheduler(True)
         solver.run()
     status = solver.getModelStatus()
-    stopped = (
+    expected = (
         highspy.HighsModelStatus.kOptimal,
+        highspy.HighsModelStatus.kInfeasible,
         highspy.HighsModelStatus.kTimeLimit,
         highspy.HighsModelStatus.kSolutionLimit,
-        highspy.HighsModelStatus.kIterationLimit,
         highspy.HighsModelStatus.kInterrupt,
     )
-    if status not in stopped:
+    if status not in expected:
         raise InvariantError(
-            f"HiGHS ended with status {solver.modelStatusToString(status)!r} on a program of {len(program.cost)} "
-            f"variables and {program.rows.count} rows; please report it with the snapshot"
+            f"HiGHS ended with status {solver.modelStatusToString(status)!r}; please report it with the snapshot"
         )
-    found = solver.getInfo()
-    if not np.isfinite(found.objective_function_value) or found.primal_solution_status != 2:
-        return Solution(None, np.inf, float(found.mip_dual_bound), proven=False)
-    return Solution(
-        np.array(solver.getSolution().col_value),
-        float(found.objective_function_value),
-        float(found.mip_dual_bound),
-        proven=status == highspy.HighsModelStatus.kOptimal,
-    )
+    return status

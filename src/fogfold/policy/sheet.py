@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fogfold.compiled import Array, compiled, compiled_inner
+from fogfold.compiled import Array, borrowed, compiled, compiled_inner
 from fogfold.encoding.feasibility import refusal
 from fogfold.encoding.rows import ContainerInt
 from fogfold.model.resources import RESOURCE_COUNT
 
-__all__ = ["SAVED", "Sheet", "give_back", "hold_room", "refused", "take"]
+__all__ = ["SAVED", "Sheet", "give_back", "hold_room", "lend", "refused", "take"]
 
 SAVED = 3 * RESOURCE_COUNT
 """Floats that a move overwrites, beside the history of its target."""
@@ -59,6 +59,37 @@ class Sheet(NamedTuple):
     """What each move overwrote, (containers, SAVED + samples)."""
     length: Array
     """How many moves the plan holds, (1,)."""
+
+
+@compiled_inner
+def lend(sheet: Sheet) -> Sheet:
+    """The same sheet with arrays that nobody counts references to, for the length of one compiled call."""
+    return Sheet(
+        borrowed(sheet.node),
+        borrowed(sheet.node_int),
+        borrowed(sheet.curve),
+        borrowed(sheet.container),
+        borrowed(sheet.container_int),
+        borrowed(sheet.group),
+        borrowed(sheet.members),
+        borrowed(sheet.site_km),
+        borrowed(sheet.usage),
+        borrowed(sheet.placement),
+        borrowed(sheet.image_present),
+        borrowed(sheet.cpu_history),
+        borrowed(sheet.state),
+        borrowed(sheet.target),
+        borrowed(sheet.requested),
+        borrowed(sheet.foreseen),
+        borrowed(sheet.leaving),
+        borrowed(sheet.taken),
+        borrowed(sheet.arriving),
+        borrowed(sheet.staying),
+        borrowed(sheet.history),
+        borrowed(sheet.moved),
+        borrowed(sheet.saved),
+        borrowed(sheet.length),
+    )
 
 
 @compiled_inner

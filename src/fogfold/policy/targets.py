@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from fogfold.compiled import Array, compiled, compiled_inner
+from fogfold.compiled import Array, borrowed, compiled, compiled_inner
 from fogfold.cost.latency import late_share, round_trip_ms
 from fogfold.cost.power import curve_power_w
 from fogfold.encoding.arrays import FleetArrays
@@ -25,7 +25,7 @@ from fogfold.model.reason import Reason
 from fogfold.model.resources import RESOURCE_COUNT
 from fogfold.policy.draft import Draft
 from fogfold.policy.overload import OFF, Detection, is_overloaded
-from fogfold.policy.sheet import Sheet, refused, take
+from fogfold.policy.sheet import Sheet, lend, refused, take
 from fogfold.units import GIB
 from fogfold.world.params import WorldParams
 
@@ -197,7 +197,7 @@ def _has_room(c: int, n: int, ceiling: Ceiling, sheet: Sheet) -> bool:
     return True
 
 
-@compiled
+@compiled_inner
 def _best_target(c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms: Array, sheet: Sheet) -> int:
     """The node that takes container `c` best, -1 where none may; of equals the first.
 
@@ -237,6 +237,11 @@ def _best_target(c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms:
 
 
 @compiled
+def _best(c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms: Array, sheet: Sheet) -> int:
+    return _best_target(c, ceiling, borrowed(wanted), taste, borrowed(trip_ms), lend(sheet))
+
+
+@compiled
 def _place_each(
     order: Array,
     limit: int,
@@ -250,20 +255,22 @@ def _place_each(
 
     Gives how many were placed; their moves are in the plan.
     """
+    own, receivers, trips = lend(sheet), borrowed(wanted), borrowed(trip_ms)
     for i in range(min(len(order), limit)):
-        n = _best_target(order[i], ceiling, wanted, taste, trip_ms, sheet)
+        n = _best_target(order[i], ceiling, receivers, taste, trips, own)
         if n < 0:
             return i
-        take(order[i], n, sheet)
+        take(order[i], n, own)
     return min(len(order), limit)
 
 
 @compiled
 def _count_reasons(c: int, ceiling: Ceiling, wanted: Array, sheet: Sheet, counts: Array) -> None:
+    own = lend(sheet)
     for n in range(len(wanted)):
         if wanted[n] != BARRED:
-            reason = refused(c, n, max(ceiling.cpu, ceiling.space), sheet)
-            if reason == Reason.NONE and not _has_room(c, n, ceiling, sheet):
+            reason = refused(c, n, max(ceiling.cpu, ceiling.space), own)
+            if reason == Reason.NONE and not _has_room(c, n, ceiling, own):
                 reason = 0 + Reason.NODE_HOT
             counts[reason] += 1
 
@@ -295,7 +302,7 @@ class Targets:
             wanted: `BARRED`, `OPEN` or `ASLEEP` for each node.
             ceiling: how far the target may be filled.
         """
-        return int(_best_target(container, ceiling, wanted, self._taste, self._trip_ms, self._draft.sheet))
+        return int(_best(container, ceiling, wanted, self._taste, self._trip_ms, self._draft.sheet))
 
     def place(self, order: Int[Array, " some"], wanted: Int[Array, " nodes"], ceiling: Ceiling) -> int:
         """How many of the containers were placed, in that order, until one found no target or the plan was full."""

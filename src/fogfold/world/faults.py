@@ -37,13 +37,13 @@ class FaultParams:
     node_loss: bool = True
     """Whether nodes fail, each with its own mean time between failures and to repair."""
     link_degradations_per_site_day: float = 0.2
-    """Mean number of degradations of a site's uplink in a day."""
+    """Mean number of degradations of a site's uplink in a day of calm: gaps run from the end of one to the next."""
     link_degradation_s: float = 20 * MINUTE_S
     """Mean length of one."""
     link_degradation_factor: float = 8.0
     """How many times slower the link and larger its jitter is meanwhile."""
     restart_loops_per_container_day: float = 0.005
-    """Mean number of restart loops of a container in a day."""
+    """Mean number of restart loops of a container in a day without one."""
     restart_loop_s: float = 10 * MINUTE_S
     """Mean length of one."""
 

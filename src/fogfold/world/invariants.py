@@ -14,6 +14,7 @@ from fogfold.encoding.rows import ContainerInt, NodeInt, NodeRow
 from fogfold.errors import InvariantError
 from fogfold.model.node import NODE_TRANSITIONS, NodeState
 from fogfold.model.resources import Resource
+from fogfold.units import TICK_S
 from fogfold.world.phase import Phase
 from fogfold.world.rows import CI, NI, C, K, N, Total
 from fogfold.world.state import WorldFrame, WorldState
@@ -46,6 +47,8 @@ def _check_containers(frame: WorldFrame, state: WorldState, w: int) -> None:
     placement, target, phase = ints[CI.PLACEMENT], ints[CI.TARGET], ints[CI.PHASE]
     nodes = fleet.nodes
     _require(((placement >= -1) & (placement < nodes)).all(), f"world {w}: a container is placed on no known node")
+    _require(((target >= -1) & (target < nodes)).all(), f"world {w}: a container moves to no known node")
+    _require(((phase >= 0) & (phase < len(Phase))).all(), f"world {w}: a move is in no known phase")
     moving = target >= 0
     _require((moving == (phase != Phase.NONE)).all(), f"world {w}: a move has a target without a phase, or the reverse")
     _require((placement[moving] >= 0).all(), f"world {w}: a container moves that runs nowhere")
@@ -103,6 +106,13 @@ def _check_nodes(frame: WorldFrame, state: WorldState, w: int) -> None:
         and (ints[NI.ACCELERATORS] <= fleet.node_int[NodeInt.ACCELERATOR_COUNT]).all(),
         f"world {w}: more accelerators are promised than a node has",
     )
+    need = fleet.container_int[ContainerInt.ACCELERATOR_COUNT]
+    taken = np.bincount(placement[placement >= 0], need[placement >= 0], fleet.nodes) + np.bincount(
+        target[target >= 0], need[target >= 0], fleet.nodes
+    )
+    _require(
+        np.array_equal(ints[NI.ACCELERATORS], taken), f"world {w}: the accelerators taken are not the sum of needs"
+    )
     peak = np.maximum(
         fleet.power_curve.max(axis=1), fleet.node[[NodeRow.SLEEP_W, NodeRow.WAKE_W, NodeRow.SHUTDOWN_W]].max(axis=0)
     )
@@ -114,8 +124,13 @@ def _check_nodes(frame: WorldFrame, state: WorldState, w: int) -> None:
 
 
 def _check_totals(total: Float[Array, " totals"], w: int) -> None:
-    _require((total >= -_TOLERANCE).all(), f"world {w}: a total is negative: {total.tolist()}")
     _require(np.isfinite(total).all(), f"world {w}: a total is not finite: {total.tolist()}")
+    _require((total >= -_TOLERANCE).all(), f"world {w}: a total is negative: {total.tolist()}")
+    part_j = total[Total.ENERGY_ASLEEP_J] + total[Total.ENERGY_SWITCHING_J]
+    _require(
+        part_j <= total[Total.ENERGY_J] * (1 + _TOLERANCE),
+        f"world {w}: sleeping and switching nodes drew more energy than all nodes",
+    )
     requests = total[Total.REQUESTS]
     bad = total[Total.LATE] + total[Total.UNSERVED]
     _require(bad <= requests * (1 + _TOLERANCE) + _TOLERANCE, f"world {w}: more requests were violated than asked")
@@ -144,6 +159,15 @@ def check_step(frame: WorldFrame, before: WorldState, after: WorldState, *, tick
             np.isclose(served_and_not, after.total[w, Total.REQUESTS], rtol=1e-6),
             f"world {w}: the requests of the containers do not add up to those of the world",
         )
+        _require(
+            np.isclose(
+                after.container[w, C.VIOLATED].sum(),
+                after.total[w, Total.LATE] + after.total[w, Total.UNSERVED],
+                rtol=1e-6,
+                atol=_TOLERANCE * (1 + after.total[w, Total.REQUESTS]),
+            ),
+            f"world {w}: the violated requests of the containers do not add up to those of the world",
+        )
         in_flight = int(after.clock[w, K.ACTIVE])
         total = after.total[w]
         _require(
@@ -151,6 +175,11 @@ def check_step(frame: WorldFrame, before: WorldState, after: WorldState, *, tick
             f"world {w}: moves that were started are neither done nor undone nor under way",
         )
         if tick_by_tick:
+            drawn_j = after.total[w, Total.ENERGY_J] - before.total[w, Total.ENERGY_J]
+            _require(
+                np.isclose(drawn_j, after.node[w, N.POWER_W].sum() * TICK_S, rtol=1e-6),
+                f"world {w}: the energy of the tick is not the power of the nodes times its length",
+            )
             for a, b in zip(before.node_int[w, NI.STATE], after.node_int[w, NI.STATE]):
                 one = NODE_TRANSITIONS[NodeState(int(a))]
                 two = {last for middle in one for last in NODE_TRANSITIONS[middle]}

@@ -37,31 +37,38 @@ def _cluster_view(nodes, containers, *, sites, seed=1):
     return replace(view, cpu_history=np.repeat(view.usage[:1], 30, axis=0))
 
 
+def _cpu_s(name, view):
+    """CPU time of a decision in which all may move, the better of two: the first may have to compile."""
+    rule = policy(name, calm_decisions=0, move_share=1.0)
+    taken = []
+    for _ in range(2):
+        rule.reset(0)
+        start_s = time.process_time()
+        proposal = rule.propose(view)
+        taken.append(time.process_time() - start_s)
+    return min(taken), proposal
+
+
 @pytest.fixture(scope="module")
 def largest_case():
     return _cluster_view(113, 15_769, sites=20)
 
 
+@pytest.fixture(scope="module")
+def region():
+    return _cluster_view(1000, 8000, sites=100)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ACTIVE)
 def test_case_35_a_pass_over_113_nodes_and_15769_containers_ends_in_seconds(largest_case, name):
-    rule = policy(name, calm_decisions=0, move_share=1.0)
-    rule.propose(_cluster_view(4, 20, sites=2))
-    rule.reset(0)
-    start_s = time.process_time()
-    proposal = rule.propose(largest_case)
+    taken_s, proposal = _cpu_s(name, largest_case)
     # A macro cycle is 300 s, and the case asks for less than 60; anything near that would be a fault.
-    assert time.process_time() - start_s < 6.0
+    assert taken_s < 6.0
     assert name == "high-node-utilization" or proposal.moves
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ACTIVE)
-def test_decision_over_1000_nodes_takes_less_than_a_second(name):
-    view = _cluster_view(1000, 8000, sites=100)
-    rule = policy(name, calm_decisions=0, move_share=1.0)
-    rule.propose(view)
-    rule.reset(0)
-    start_s = time.process_time()
-    rule.propose(view)
-    assert time.process_time() - start_s < 1.0
+def test_decision_over_1000_nodes_takes_less_than_a_second(region, name):
+    assert _cpu_s(name, region)[0] < 1.0
