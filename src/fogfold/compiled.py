@@ -36,7 +36,7 @@ else:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["Array", "borrowed", "compiled", "compiled_inline", "compiled_inner"]
+__all__ = ["Array", "borrowed", "compiled", "compiled_inline", "compiled_inner", "compiles_anew"]
 
 _PACKAGE = Path(__file__).parent
 _GROUND = (".", "model", "cost", "encoding", "world")
@@ -111,3 +111,8 @@ def borrowed(array: Array) -> Array:
     """
     lent: Array = _disowned(array)
     return lent
+
+
+def compiles_anew() -> bool:
+    """Whether this version has not been compiled on this machine yet: its first run takes about a minute more."""
+    return not Path(_cache_folder(_cache_folder)).exists()

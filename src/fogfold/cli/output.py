@@ -22,6 +22,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from fogfold.compiled import compiles_anew
+
 __all__ = ["Track", "print_json", "progress", "screen"]
 
 
@@ -74,6 +76,8 @@ def progress(what: str, total: float, unit: str) -> Iterator[Track]:
         unit: what is counted, for the rate.
     """
     console = Console(stderr=True)
+    if compiles_anew():
+        console.print("fogfold: the first run of a version compiles its loops, once; about a minute", style="dim")
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

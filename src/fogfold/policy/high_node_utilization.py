@@ -37,9 +37,9 @@ __all__ = ["HIGH_NODE_UTILIZATION", "HighNodeUtilizationParams"]
 class HighNodeUtilizationParams(RuleParams):
     """Figures of the rule: those that all share, and its own threshold."""
 
-    threshold: float = 0.4
+    threshold: float = 0.5
     """A node is under-used where it requests less than this share of CPU and of memory. The documentation's examples
-    say 0.2; requests of fog nodes start near a half, so that hardly a node would ever be emptied."""
+    say 0.2, at which hardly a node would ever be emptied: requests of the clusters here start at a half."""
     minimum_saving: float = 0.0
     """The original weighs no cost of moves."""
 

@@ -101,10 +101,12 @@ def _recipe(name: str, rule: int, parameter: float, summary: str, tried: tuple[i
         {
             "parameter": tried,
             "fallback": (0.5, 0.6, 0.7),
+            "fill_mark": (0.45, 0.6, 0.9),
+            "minimum_saving": (0.0, 1.0, 2.0, 4.0),
             "trip_per_ms": (0.0, 0.01, 0.02, 0.05, 0.1),
-            "late_limit": (0.001, 0.003, 0.01, 0.05, 1.0),
-            "wake_load": (0.55, 0.65, 0.75),
-            "sleep_load": (0.35, 0.45, 0.5),
+            "late_limit": (0.0003, 0.001, 0.003, 0.01, 0.03),
+            "wake_load": (0.55, 0.6, 0.65),
+            "sleep_load": (0.3, 0.35, 0.4, 0.45, 0.5),
             "calm_decisions": (1, 2, 4, 8),
         }
     )
@@ -114,7 +116,7 @@ def _recipe(name: str, rule: int, parameter: float, summary: str, tried: tuple[i
 _REST = "moves what moves fastest to where it adds least power, then empties the least used nodes."
 
 THR_MMT = _recipe("thr-mmt", THR, 0.8, f"Overload at a fixed threshold; {_REST}", (0.5, 0.6, 0.7, 0.8, 0.9))
-IQR_MMT = _recipe("iqr-mmt", IQR, 1.5, f"Overload by interquartile range; {_REST}", (0.5, 1.0, 1.5, 2.0, 3.0))
-MAD_MMT = _recipe("mad-mmt", MAD, 2.5, f"Overload by median deviation; {_REST}", (0.5, 1.5, 2.5, 3.5, 5.0))
+IQR_MMT = _recipe("iqr-mmt", IQR, 1.5, f"Overload by interquartile range; {_REST}", (0.5, 1.0, 1.5, 2.0, 3.0, 4.0))
+MAD_MMT = _recipe("mad-mmt", MAD, 2.5, f"Overload by median deviation; {_REST}", (0.5, 1.5, 2.5, 3.5, 5.0, 7.0))
 LR_MMT = _recipe("lr-mmt", LR, 1.2, f"Overload by local regression; {_REST}", (1.0, 1.1, 1.2, 1.4, 1.7, 2.0))
 LRR_MMT = _recipe("lrr-mmt", LRR, 1.2, f"Overload by robust local regression; {_REST}", (1.0, 1.1, 1.2, 1.4, 1.7, 2.0))
