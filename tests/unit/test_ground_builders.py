@@ -8,6 +8,7 @@ import pytest
 
 from fogfold.model.cluster import Scope
 from fogfold.model.container import Movability
+from fogfold.model.identity import ContainerId
 from fogfold.model.node import NodeState
 from fogfold.model.resources import Resources
 from fogfold.seeding import stream
@@ -51,8 +52,8 @@ def test_snapshot_has_all_nodes_on_and_half_of_each_request_in_use():
     cluster = a_cluster([a_node("n0"), a_node("n1")], [a_container("a"), a_container("b", cores=4.0)])
     snapshot = a_snapshot(cluster, {"a": "n0"}, states={"n1": NodeState.ASLEEP}, usage_cores={"b": 3.0})
     assert snapshot.states == {"n0": NodeState.ON, "n1": NodeState.ASLEEP}
-    assert snapshot.usage["a"] == Resources(0.5, 0.5 * GIB, 0.5 * MBIT, 5.0)
-    assert snapshot.usage["b"].cpu_cores == 3.0
+    assert snapshot.usage[ContainerId("a")] == Resources(0.5, 0.5 * GIB, 0.5 * MBIT, 5.0)
+    assert snapshot.usage[ContainerId("b")].cpu_cores == 3.0
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,7 +8,9 @@ import inspect
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -40,7 +42,9 @@ def stamp(folder):
     return door._sources_stamp(folder)
 
 
-@pytest.mark.parametrize("source", ["units.py", "model/thing.py", "cost/thing.py", "encoding/thing.py", "world/thing.py"])
+@pytest.mark.parametrize(
+    "source", ["units.py", "model/thing.py", "cost/thing.py", "encoding/thing.py", "world/thing.py"]
+)
 def test_change_anywhere_in_the_ground_compiles_anew(ground, source):
     policy = ground / "policy"
     before = stamp(policy)
@@ -106,6 +110,8 @@ def test_compiled_form_is_kept_in_the_folder_of_its_sources(ground, tmp_path, mo
     def kept_in():
         door._sources_stamp.cache_clear()
         spec = importlib.util.spec_from_file_location("a_loop_of_our_own", source)
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return Path(module.loop._cache.cache_path)
@@ -136,12 +142,11 @@ def test_loops_call_only_what_their_stamp_covers(path):
 
 
 def test_setting_for_one_function_is_taken_back_for_all_others(tmp_path, monkeypatch):
-    import numba
-
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    before = numba.config.CACHE_DIR
+    config: Any = numba.config
+    before = config.CACHE_DIR
     compiled(lambda x: x)
-    assert before == numba.config.CACHE_DIR
+    assert before == config.CACHE_DIR
 
 
 @compiled

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from fogfold import errors
 from fogfold.errors import EXIT_CODES, FogfoldError, ScenarioError, did_you_mean
 
-KINDS = [
-    kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FogfoldError)
-]
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FogfoldError)]
 OF_THE_COMMAND_LINE = {0, 130}
 """Codes that no error has: done, and interrupted."""
 

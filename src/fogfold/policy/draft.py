@@ -69,6 +69,9 @@ class Draft:
         """How many containers are on their way to each node."""
         self.staying: Int[Array, " nodes"] = np.bincount(view.placement[here[~away[here]]], minlength=nodes)
         """How many containers are on each node and stay there by the plan so far."""
+        ends = fleet.site_of[np.stack([view.placement[moving], view.target[moving]])]
+        self.crossing: Int[Array, " sites"] = np.bincount(ends[:, ends[0] != ends[1]].ravel(), minlength=fleet.sites)
+        """How many moves take each site's uplink, to leave it or to reach it."""
         past = view.cpu_history if with_history else view.cpu_history[:0]
         if not past.shape[1]:
             past = np.zeros((0, containers))
@@ -98,6 +101,7 @@ class Draft:
             leaving=self.leaving,
             taken=self.taken,
             arriving=self.arriving,
+            crossing=self.crossing,
             staying=self.staying,
             history=self.history,
             moved=np.empty((containers, 2), np.int32),

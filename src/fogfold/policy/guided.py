@@ -54,9 +54,9 @@ class GuidedParams(RuleParams):
     """Share of the greatest possible saving that may be missed without a search for more."""
     search_effort: int = 10_000_000
     """Checks of a node that a search may spend, where the first plan is not good enough: some tenths of a second."""
-    snug: float = 0.01
-    """What room that is left unused on a target costs, in shares of a mean node's span from idle to peak: decides
-    between nodes that draw about the same for a core."""
+    snug: float = 0.001
+    """What room that is left unused on a target costs, in shares of a mean node's span from idle to peak: no more than
+    a tie-break between nodes that draw about the same for a core, or power is wasted for the sake of packing."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

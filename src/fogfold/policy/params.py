@@ -41,6 +41,9 @@ class RuleParams(SleepingParams):
     move_share: float = 0.1
     """Most containers on the move at once, as a share of all (at least eight): moves share links, and a move that
     takes too long is undone."""
+    least_rate_bit_s: float = 30e6
+    """What every move over a site's uplink must be left of it, in bit/s: pre-copy has to outrun what is rewritten
+    meanwhile, or the container stands still while the rest is sent. Moves beyond that wait for a later decision."""
     minimum_saving: float = 2.0
     """Least energy saved by a sleep of `sleep_s`, as a multiple of what the moves for it cost (both in Wh-equivalents).
     Below 1 the moves cost more than they save; what they cost on the way back is not known yet, hence 2."""
@@ -63,7 +66,7 @@ class RuleParams(SleepingParams):
         for name in ("low_mark", "late_limit"):
             check_number(name, float(getattr(self, name)), high=1.0)
         check_number("sleep_s", float(self.sleep_s), above=True)
-        for name in ("minimum_saving", "trip_per_ms", "image_per_gib"):
+        for name in ("least_rate_bit_s", "minimum_saving", "trip_per_ms", "image_per_gib"):
             check_number(name, float(getattr(self, name)))
         for fill, high in (("fill_mark", "high_mark"), ("space_fill_mark", "space_high_mark")):
             if not getattr(self, fill) <= getattr(self, high) <= _CEILING:

@@ -63,14 +63,16 @@ class Plan:
             image_per_gib=float(params.image_per_gib),
             late_limit=float(params.late_limit),
             span_w=max(float(span_w.mean()), 1e-9),
+            least_rate_bit_s=float(params.least_rate_bit_s),
             detection=detection,
         )
         self.targets = Targets(self.draft, taste, trip_ms)
         self.saving_wh: Float[Array, " nodes"] = sleep_saving_wh(view, params.sleep_s)
         """What each node saves by a sleep of the expected length."""
-        self.moves: MoveEstimate = estimate_moves(view)
+        self.moves: MoveEstimate = estimate_moves(view, at_once=np.clip(self.draft.staying, 1, int(__import__("os").environ.get("SH","99"))))
+        """What moving each container takes, with all others of its node at once: a node is emptied whole."""
         self.cost_wh: Float[Array, " containers"] = move_cost_wh(view, self.moves)
-        """What moving each container costs."""
+        """What that costs."""
         self.size: Float[Array, " containers"] = (
             np.maximum(fleet.request, view.usage) / fleet.capacity.mean(axis=1)[:, None]
         ).max(axis=0)

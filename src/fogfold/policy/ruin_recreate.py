@@ -95,14 +95,14 @@ def _ruin(homeless: Array, key: int, occasion: int, limit: int, bench: Workbench
             keeping[kept] = n
             kept += 1
     many = 0
-    what = chance(key, 0, occasion, _RUIN)
-    if closed and what < 0.5:
+    opens = int(3 * chance(key, 0, occasion, _RUIN) * chance(key, 1, occasion, _RUIN) + 0.4)
+    for k in range(min(opens, closed)):
         # One that was being emptied stays after all: room for another.
-        closed = _open_one(closing, closed, chance(key, 1, occasion, _RUIN), bench)
-    for k in range(1 if what < 0.6 else 2 if what < 0.8 else 0):
+        closed = _open_one(closing, closed, chance(key, 2 + k, occasion, _RUIN), bench)
+    for k in range(int(4 * chance(key, 5, occasion, _RUIN))):
         if kept == 0:
             break
-        pick = int(kept * chance(key, 2 + k, occasion, _RUIN))
+        pick = int(kept * chance(key, 6 + k, occasion, _RUIN))
         n = keeping[pick]
         kept -= 1
         keeping[pick] = keeping[kept]
@@ -114,8 +114,8 @@ def _ruin(homeless: Array, key: int, occasion: int, limit: int, bench: Workbench
             homeless[many] = bench.resident[i]
             many += 1
     # What was sent to a few other nodes is sent anew.
-    for k in range(int(4 * chance(key, 4, occasion, _RUIN))):
-        many = _lift_from(int(nodes * chance(key, 5 + k, occasion, _RUIN)), homeless, many, bench)
+    for k in range(int(4 * chance(key, 10, occasion, _RUIN))):
+        many = _lift_from(int(nodes * chance(key, 11 + k, occasion, _RUIN)), homeless, many, bench)
     return many
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fogfold.compiled import Array, borrowed, compiled, compiled_inner
 from fogfold.encoding.feasibility import refusal
-from fogfold.encoding.rows import ContainerInt
+from fogfold.encoding.rows import ContainerInt, NodeInt
 from fogfold.model.resources import RESOURCE_COUNT
 
 __all__ = ["SAVED", "Sheet", "give_back", "hold_room", "lend", "refused", "take"]
@@ -49,6 +49,8 @@ class Sheet(NamedTuple):
     """Accelerators taken on each node."""
     arriving: Array
     """Containers on their way to each node."""
+    crossing: Array
+    """Moves over each site's uplink, from it or to it."""
     staying: Array
     """Containers on each node that stay there."""
     history: Array
@@ -84,6 +86,7 @@ def lend(sheet: Sheet) -> Sheet:
         borrowed(sheet.leaving),
         borrowed(sheet.taken),
         borrowed(sheet.arriving),
+        borrowed(sheet.crossing),
         borrowed(sheet.staying),
         borrowed(sheet.history),
         borrowed(sheet.moved),
@@ -116,6 +119,15 @@ def refused(c: int, n: int, ceiling: float, sheet: Sheet) -> int:
     )
 
 
+@compiled_inner
+def _cross(source: int, n: int, moves: int, sheet: Sheet) -> None:
+    """Count a move over the uplinks that it takes, where it leaves its site."""
+    here, there = sheet.node_int[NodeInt.SITE, source], sheet.node_int[NodeInt.SITE, n]
+    if here != there:
+        sheet.crossing[here] += moves
+        sheet.crossing[there] += moves
+
+
 @compiled
 def hold_room(c: int, n: int, sheet: Sheet) -> None:
     """Take room on node `n` for container `c`, wherever it comes from."""
@@ -144,6 +156,7 @@ def take(c: int, n: int, sheet: Sheet) -> None:
     hold_room(c, n, sheet)
     for r in range(RESOURCE_COUNT):
         sheet.leaving[r, source] += sheet.usage[r, c]
+    _cross(source, n, 1, sheet)
     sheet.target[c] = n
     sheet.staying[source] -= 1
     sheet.length[0] = i + 1
@@ -164,6 +177,7 @@ def give_back(moves: int, sheet: Sheet) -> None:
             sheet.history[n, s] = sheet.saved[i, SAVED + s]
         if sheet.container_int[ContainerInt.ACCELERATOR_KIND, c] >= 0:
             sheet.taken[n] -= sheet.container_int[ContainerInt.ACCELERATOR_COUNT, c]
+        _cross(source, n, -1, sheet)
         sheet.target[c] = -1
         sheet.arriving[n] -= 1
         sheet.staying[source] += 1

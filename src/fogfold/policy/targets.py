@@ -89,6 +89,8 @@ class Taste(NamedTuple):
     """Share of a container's requests that may be late on a target by its load; beyond it the target is masked."""
     span_w: float
     """Mean span from idle to peak of the fleet's nodes, in W."""
+    least_rate_bit_s: float
+    """What every move over a site's uplink must be left of the share that moves may take, others included."""
     detection: Detection
     """A target that this rule would call overloaded after the move is masked."""
 
@@ -184,6 +186,18 @@ def _overloads(c: int, n: int, how: Detection, sheet: Sheet) -> bool:
 
 
 @compiled_inner
+def _is_narrow(c: int, n: int, most_crossing: Array, sheet: Sheet) -> bool:
+    """Whether the way to the node crosses an uplink that has as many moves already as it can bear."""
+    source = sheet.placement[c]
+    if source < 0:
+        return False
+    here, there = sheet.node_int[NodeInt.SITE, source], sheet.node_int[NodeInt.SITE, n]
+    if here == there:
+        return False
+    return sheet.crossing[here] >= most_crossing[here] or sheet.crossing[there] >= most_crossing[there]
+
+
+@compiled_inner
 def _has_room(c: int, n: int, ceiling: Ceiling, sheet: Sheet) -> bool:
     """Whether the node has the room, by request and by usage under the two ceilings."""
     for r in range(RESOURCE_COUNT):
@@ -198,7 +212,9 @@ def _has_room(c: int, n: int, ceiling: Ceiling, sheet: Sheet) -> bool:
 
 
 @compiled_inner
-def _best_target(c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms: Array, sheet: Sheet) -> int:
+def _best_target(
+    c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms: Array, most_crossing: Array, sheet: Sheet
+) -> int:
     """The node that takes container `c` best, -1 where none may; of equals the first.
 
     Args:
@@ -207,6 +223,7 @@ def _best_target(c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms:
         wanted: `BARRED`, `OPEN` or `ASLEEP` for each node; the state on the sheet must allow for waking.
         taste: what is looked for.
         trip_ms: as `trip_to_users_ms` gives it.
+        most_crossing: how many moves each site's uplink bears at once.
         sheet: the plan so far.
     """
     best, best_score = -1, -1e300
@@ -217,7 +234,7 @@ def _best_target(c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms:
         if wanted[n] == BARRED:
             continue
         # Cheap questions first; the answer is the same in any order.
-        if not _has_room(c, n, ceiling, sheet):
+        if not _has_room(c, n, ceiling, sheet) or _is_narrow(c, n, most_crossing, sheet):
             continue
         score = _fit(c, n, taste, wanted[n] == ASLEEP and sheet.arriving[n] == 0, sheet)
         score -= taste.trip_per_ms * trip_ms[c, sheet.node_int[NodeInt.SITE, n]]
@@ -237,8 +254,10 @@ def _best_target(c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms:
 
 
 @compiled
-def _best(c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms: Array, sheet: Sheet) -> int:
-    return _best_target(c, ceiling, borrowed(wanted), taste, borrowed(trip_ms), lend(sheet))
+def _best(
+    c: int, ceiling: Ceiling, wanted: Array, taste: Taste, trip_ms: Array, most_crossing: Array, sheet: Sheet
+) -> int:
+    return _best_target(c, ceiling, borrowed(wanted), taste, borrowed(trip_ms), borrowed(most_crossing), lend(sheet))
 
 
 @compiled
@@ -249,15 +268,16 @@ def _place_each(
     wanted: Array,
     taste: Taste,
     trip_ms: Array,
+    most_crossing: Array,
     sheet: Sheet,
 ) -> int:
     """Place containers in that order, each on its best target, until one finds none or `limit` moves are made.
 
     Gives how many were placed; their moves are in the plan.
     """
-    own, receivers, trips = lend(sheet), borrowed(wanted), borrowed(trip_ms)
+    own, receivers, trips, most = lend(sheet), borrowed(wanted), borrowed(trip_ms), borrowed(most_crossing)
     for i in range(min(len(order), limit)):
-        n = _best_target(order[i], ceiling, receivers, taste, trips, own)
+        n = _best_target(order[i], ceiling, receivers, taste, trips, most, own)
         if n < 0:
             return i
         take(order[i], n, own)
@@ -265,13 +285,15 @@ def _place_each(
 
 
 @compiled
-def _count_reasons(c: int, ceiling: Ceiling, wanted: Array, sheet: Sheet, counts: Array) -> None:
+def _count_reasons(c: int, ceiling: Ceiling, wanted: Array, most_crossing: Array, sheet: Sheet, counts: Array) -> None:
     own = lend(sheet)
     for n in range(len(wanted)):
         if wanted[n] != BARRED:
             reason = refused(c, n, max(ceiling.cpu, ceiling.space), own)
             if reason == Reason.NONE and not _has_room(c, n, ceiling, own):
                 reason = 0 + Reason.NODE_HOT
+            if reason == Reason.NONE and _is_narrow(c, n, most_crossing, own):
+                reason = 0 + Reason.MOVE_LIMIT
             counts[reason] += 1
 
 
@@ -288,6 +310,8 @@ class Targets:
         self._draft = draft
         self._taste = taste
         self._trip_ms = trip_ms
+        share = WorldParams().migration_link_share * draft.view.fleet.site[SiteRow.UPLINK_BIT_S]
+        self._most_crossing = np.maximum(1, share // max(taste.least_rate_bit_s, 1.0)).astype(np.int64)
 
     def open(self) -> Int[Array, " nodes"]:
         """`OPEN` for each node that is on or waking by the plan so far, `BARRED` for the others."""
@@ -302,12 +326,18 @@ class Targets:
             wanted: `BARRED`, `OPEN` or `ASLEEP` for each node.
             ceiling: how far the target may be filled.
         """
-        return int(_best(container, ceiling, wanted, self._taste, self._trip_ms, self._draft.sheet))
+        return int(
+            _best(container, ceiling, wanted, self._taste, self._trip_ms, self._most_crossing, self._draft.sheet)
+        )
 
     def place(self, order: Int[Array, " some"], wanted: Int[Array, " nodes"], ceiling: Ceiling) -> int:
         """How many of the containers were placed, in that order, until one found no target or the plan was full."""
         limit = self._draft.room_for_moves
-        return int(_place_each(order, limit, ceiling, wanted, self._taste, self._trip_ms, self._draft.sheet))
+        return int(
+            _place_each(
+                order, limit, ceiling, wanted, self._taste, self._trip_ms, self._most_crossing, self._draft.sheet
+            )
+        )
 
     def why_nowhere(self, container: int, wanted: Int[Array, " nodes"], ceiling: Ceiling) -> Reason:
         """What keeps the container from most of the wanted nodes; the stricter rule where two are as frequent.
@@ -315,7 +345,7 @@ class Targets:
         Nodes that no hard constraint refuses were masked by this file: no target there improves on staying.
         """
         counts = np.zeros(len(Reason), np.int64)
-        _count_reasons(container, ceiling, wanted, self._draft.sheet, counts)
+        _count_reasons(container, ceiling, wanted, self._most_crossing, self._draft.sheet, counts)
         counts[Reason.NO_IMPROVING_TARGET] += counts[Reason.NONE]
         counts[Reason.NONE] = counts[Reason.SAME_NODE] = 0
         if not counts.any():

@@ -1,7 +1,7 @@
 """What a sleeping node saves and what moving its containers costs, in the same unit: Wh-equivalents.
 
-Estimates for rules, made for all nodes and containers at once: a calm network, one move at a time, the image taken
-as missing on the target. The world charges what really happens.
+Estimates for rules, made for all nodes and containers at once: a calm network, the image taken as missing on the
+target. The world charges what really happens.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from fogfold.compiled import Array
 from fogfold.cost.migration import precopy
 from fogfold.cost.total import ExchangeRates
 from fogfold.encoding.arrays import ClusterView
-from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeRow
+from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeRow, SiteRow
 from fogfold.model.container import Movability
 from fogfold.units import BITS_PER_BYTE, GIB, J_PER_WH, MS_PER_S
 from fogfold.world.params import WorldParams
@@ -32,17 +32,27 @@ class MoveEstimate:
     sent_bytes: Float[Array, " containers"]
 
 
-def estimate_moves(view: ClusterView, world: WorldParams | None = None) -> MoveEstimate:
-    """Duration, downtime and traffic of moving each container, alone on a calm network.
+def estimate_moves(
+    view: ClusterView, world: WorldParams | None = None, *, at_once: Int[Array, " nodes"] | None = None
+) -> MoveEstimate:
+    """Duration, downtime and traffic of moving each container on a calm network.
 
     Live moves by the formula of `cost.migration.precopy` at the share of the source's uplink that moves may take;
     moves by restart are down for the start-up time. The image is pulled first, while the container still serves.
+
+    Args:
+        view: the cluster.
+        world: constants of the network and of moves; their defaults where None.
+        at_once: how many moves leave each node at once and share its uplink and that of its site, at least 1. Where
+            None each move is alone and stays within its site.
     """
     world = world or WorldParams()
     fleet = view.fleet
     source = np.maximum(view.placement, 0)
-    uplink = world.migration_link_share * fleet.node[NodeRow.NETWORK_BIT_S, source]
-    rate = np.minimum(uplink, world.migration_cap_bit_s) / BITS_PER_BYTE
+    link = fleet.node[NodeRow.NETWORK_BIT_S, source]
+    if at_once is not None:
+        link = np.minimum(link, fleet.site[SiteRow.UPLINK_BIT_S, fleet.site_of[source]]) / at_once[source]
+    rate = np.minimum(world.migration_link_share * link, world.migration_cap_bit_s) / BITS_PER_BYTE
     duration_s, downtime_s, sent_bytes = precopy(
         view.usage[1],
         rate,

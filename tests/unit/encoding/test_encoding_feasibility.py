@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -12,12 +13,11 @@ from fogfold.encoding.feasibility import mask, reason_row
 from fogfold.encoding.geography import distance_km
 from fogfold.model.container import Movability
 from fogfold.model.geography import great_circle_km
-from fogfold.model.identity import NodeId, SiteId
+from fogfold.model.identity import ContainerId, NodeId, SiteId
 from fogfold.model.node import Accelerator, Architecture, NodeState
 from fogfold.model.placement import occupants
 from fogfold.model.reason import Reason
 from fogfold.model.resources import Resources
-from fogfold.model.snapshot import Snapshot
 from fogfold.testing.builders import a_cluster, a_container, a_node, a_site, a_snapshot
 from fogfold.units import GIB, MBIT
 
@@ -187,6 +187,12 @@ def test_sum_in_another_order_does_not_decide(verdict):
     assert verdict(snapshot, "c0", "n1") is Reason.NONE
 
 
+def measured(cluster, usage):
+    """`c0` on `n0` and `other` on `n1`, with these readings and no others."""
+    placed = a_snapshot(cluster, {"c0": "n0", "other": "n1"})
+    return dataclasses.replace(placed, usage={ContainerId(name): amount for name, amount in usage.items()})
+
+
 def reading(cores=0.1, memory_gib=0.1, network_mbit_s=0.1, disk_iops=1.0):
     return Resources(cores, memory_gib * GIB, network_mbit_s * MBIT, disk_iops)
 
@@ -197,14 +203,14 @@ def test_usage_on_the_target_stays_under_the_ceiling(verdict, figure, capacity, 
     # 40 % used by the other; the ceiling is 80 %. Requests leave room on every dimension.
     cluster = a_cluster([a_node("n0"), a_node("n1")], [a_container("c0"), a_container("other")])
     usage = {"c0": reading(**{figure: share * capacity}), "other": reading(**{figure: 0.4 * capacity})}
-    snapshot = Snapshot(cluster, {"c0": "n0", "other": "n1"}, {"n0": NodeState.ON, "n1": NodeState.ON}, usage)
+    snapshot = measured(cluster, usage)
     assert verdict(snapshot, "c0", "n1", ceiling=0.8) is expected
     assert verdict(snapshot, "c0", "n1", ceiling=1.0) is Reason.NONE
 
 
 def test_container_without_a_reading_is_taken_at_its_request(verdict):
     cluster = a_cluster([a_node("n0"), a_node("n1")], [a_container("c0", cores=4.0), a_container("other", cores=5.0)])
-    snapshot = Snapshot(cluster, {"c0": "n0", "other": "n1"}, {"n0": NodeState.ON, "n1": NodeState.ON})
+    snapshot = measured(cluster, {})
     assert verdict(snapshot, "c0", "n1", ceiling=0.91) is Reason.NONE
     assert verdict(snapshot, "c0", "n1", ceiling=0.89) is Reason.NODE_HOT
 

@@ -125,7 +125,7 @@ def test_age_of_a_snapshot_is_what_is_said():
 def test_snapshot_survives_the_way_to_arrays_and_back(seed):
     snapshot = random_snapshot(stream(seed, "view"))
     back = snapshot_of(view_of(snapshot))
-    images = {node.id: frozenset() for node in snapshot.cluster.nodes}
+    images: dict[NodeId, frozenset[ImageId]] = {node.id: frozenset() for node in snapshot.cluster.nodes}
     assert (back.cluster, back.placement, back.states, back.targets, back.usage, back.images, back.time_s) == (
         snapshot.cluster,
         snapshot.placement,

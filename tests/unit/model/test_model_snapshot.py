@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from fogfold.errors import ModelError
 from fogfold.model.container import Image
-from fogfold.model.identity import ContainerId, ImageId, NodeId
+from fogfold.model.identity import ImageId, NodeId
 from fogfold.model.node import NodeState
 from fogfold.model.resources import Resources
 from fogfold.model.snapshot import Snapshot
@@ -21,6 +22,11 @@ from fogfold.testing.builders import a_cluster, a_container, a_node, a_snapshot,
 CLUSTER = a_cluster([a_node("n0"), a_node("n1")], [a_container("web"), a_container("job")])
 ON = {NodeId("n0"): NodeState.ON, NodeId("n1"): NodeState.ON}
 SOME = Resources(1.0, 1.0, 1.0, 1.0)
+
+
+def snapshot(**parts: Any) -> Snapshot:
+    whole: dict[str, Any] = {"cluster": CLUSTER, "placement": {}, "states": ON, **parts}
+    return Snapshot(**whole)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +42,10 @@ SOME = Resources(1.0, 1.0, 1.0, 1.0)
         ),
         ({"states": {"n0": NodeState.ON}}, "snapshot has no state for node 'n1'; give the state of every node"),
         ({"states": {}}, "snapshot has no state for node 'n0'; give the state of every node"),
-        ({"states": {**ON, "n2": NodeState.ON}}, "states names node 'n2', which is not in the cluster; known: n0, n1"),
+        (
+            {"states": {**ON, NodeId("n2"): NodeState.ON}},
+            "states names node 'n2', which is not in the cluster; known: n0, n1",
+        ),
         ({"usage": {"db": SOME}}, "usage names container 'db', which is not in the cluster; known: job, web"),
         ({"images": {"n7": frozenset()}}, "images names node 'n7', which is not in the cluster; known: n0, n1"),
         ({"images": {"n0": frozenset({"ap"})}}, "images puts 'ap' on node 'n0', which is no image of the cluster; did"),
@@ -47,17 +56,16 @@ SOME = Resources(1.0, 1.0, 1.0, 1.0)
 )
 def test_what_does_not_belong_is_refused(parts, sentence):
     with pytest.raises(ModelError, match=rf"^{sentence}"):
-        Snapshot(**{"cluster": CLUSTER, "placement": {}, "states": ON, **parts})
+        snapshot(**parts)
 
 
 def test_what_is_missing_stays_missing():
-    snapshot = Snapshot(CLUSTER, {}, ON)
-    assert (snapshot.placement, snapshot.usage, snapshot.targets, snapshot.images) == ({}, {}, {}, {})
+    bare = snapshot()
+    assert (bare.placement, bare.usage, bare.targets, bare.images) == ({}, {}, {}, {})
 
 
 def test_container_that_runs_nowhere_may_be_on_its_way_to_a_node():
-    snapshot = Snapshot(CLUSTER, {}, ON, targets={ContainerId("web"): NodeId("n1")})
-    assert snapshot.targets == {"web": "n1"}
+    assert snapshot(targets={"web": "n1"}).targets == {"web": "n1"}
 
 
 def test_images_of_a_node_are_images_of_the_cluster():
@@ -72,19 +80,19 @@ seeds = st.integers(0, 10_000)
 @settings(max_examples=8, deadline=None)
 @given(seeds, st.data())
 def test_snapshot_without_the_state_of_any_one_node_is_refused(seed, data):
-    snapshot = random_snapshot(stream(seed, "snapshot"))
-    gone = data.draw(st.sampled_from([node.id for node in snapshot.cluster.nodes]))
-    states = {node: state for node, state in snapshot.states.items() if node != gone}
+    drawn = random_snapshot(stream(seed, "snapshot"))
+    gone = data.draw(st.sampled_from([node.id for node in drawn.cluster.nodes]))
+    states = {node: state for node, state in drawn.states.items() if node != gone}
     with pytest.raises(ModelError, match=f"no state for node '{gone}'; give the state of every node"):
-        dataclasses.replace(snapshot, states=states)
+        dataclasses.replace(drawn, states=states)
 
 
 @settings(max_examples=8, deadline=None)
 @given(seeds)
 def test_every_name_in_a_snapshot_is_in_its_cluster(seed):
-    snapshot = random_snapshot(stream(seed, "snapshot"))
-    cluster = snapshot.cluster
-    assert set(snapshot.states) == set(cluster.node_index)
-    assert set(snapshot.placement) | set(snapshot.targets) | set(snapshot.usage) <= set(cluster.container_index)
-    assert set(snapshot.placement.values()) | set(snapshot.targets.values()) <= set(cluster.node_index)
-    assert all(snapshot.placement.get(c) != n for c, n in snapshot.targets.items())
+    drawn = random_snapshot(stream(seed, "snapshot"))
+    cluster = drawn.cluster
+    assert set(drawn.states) == set(cluster.node_index)
+    assert set(drawn.placement) | set(drawn.targets) | set(drawn.usage) <= set(cluster.container_index)
+    assert set(drawn.placement.values()) | set(drawn.targets.values()) <= set(cluster.node_index)
+    assert all(drawn.placement.get(c) != n for c, n in drawn.targets.items())

@@ -27,12 +27,14 @@ from fogfold.testing.builders import a_cluster, a_container, a_node, a_site
 from fogfold.world.params import WorldParams
 
 FAR_KM = 111.195  # One degree of latitude: 6371.0088 km x pi / 180.
-WAY_MS = 2 * FAR_KM * 2.0 / 199.86
+WAY_MS = 2 * FAR_KM * 2.0 / 204.2
 
 
-def _targets(view, fit=Fit.FULLEST, *, trip_per_ms=0.0, image_per_gib=0.0, late_limit=1.0, detection=NO_DETECTION):
+def _targets(
+    view, fit=Fit.FULLEST, *, trip_per_ms=0.0, image_per_gib=0.0, late_limit=1.0, least_rate=0.0, detection=NO_DETECTION
+):
     draft = Draft(view, ceiling=1.0, with_history=detection is not NO_DETECTION)
-    taste = Taste(int(fit), trip_per_ms, image_per_gib, late_limit, 50.0, detection)
+    taste = Taste(int(fit), trip_per_ms, image_per_gib, late_limit, 50.0, least_rate, detection)
     return Targets(draft, taste, trip_to_users_ms(view.fleet))
 
 
@@ -170,6 +172,25 @@ def test_target_that_the_rule_would_call_overloaded_is_masked(look):
     view = look(cluster, {"a": "n0", "b": "n1"}, usage_cores={"a": 1.0, "b": 4.0})
     assert _best(view, detection=Detection(THR, 0.5, 0.7, 1.0)) == 1
     assert _best(view, detection=Detection(THR, 0.49, 0.7, 1.0)) == -1
+
+
+def test_no_more_moves_cross_an_uplink_than_it_bears(look):
+    # Half of 1000 Mbit/s for moves: two at 200 each, not three. Within the site any number.
+    nodes = [a_node("n0"), a_node("n1", site="s1"), a_node("n2")]
+    containers = [a_container(f"c{i}") for i in range(4)]
+    view = look(a_cluster(nodes, containers, sites=_two_sites()), {f"c{i}": "n0" for i in range(4)})
+    targets = _targets(view, least_rate=200e6)
+    away = np.array([0, 1, 0], np.int8)
+    assert targets.place(np.arange(3), away, FULL) == 2
+    assert targets.why_nowhere(2, away, FULL) is Reason.MOVE_LIMIT
+    assert targets.best(2, targets.open(), FULL) == 2
+    # Those on the move already count; given back, a move counts no more.
+    targets._draft.take_back(1)
+    assert targets._draft.crossing.tolist() == [1, 1]
+    flying = look(
+        a_cluster(nodes, containers, sites=_two_sites()), dict.fromkeys(("c0", "c1"), "n0"), targets={"c0": "n1"}
+    )
+    assert Draft(flying).crossing.tolist() == [1, 1]
 
 
 def test_each_placement_takes_the_room_that_it_uses(look):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from fogfold.model.container import Image, Movability
 from fogfold.model.identity import ImageId
 from fogfold.policy.worth import estimate_moves, move_cost_wh, sleep_saving_wh
-from fogfold.testing.builders import a_cluster, a_container, a_node
+from fogfold.testing.builders import a_cluster, a_container, a_node, a_site
 from fogfold.units import GIB, MIB
 
 
@@ -28,13 +29,21 @@ def test_live_move_copies_memory_and_restart_waits_for_the_start(look):
     ]
     view = look(a_cluster([a_node(network_mbit_s=800.0)], containers, images=images), {"live": "n0", "again": "n0"})
     moves = estimate_moves(view)
-    # Half of 800 Mbit/s are 50e6 byte/s; usage is 1 GiB; 16 MiB are left when it is frozen, then 0.8 s to restore.
+    # Half of 800 Mbit/s are 50e6 byte/s; usage is 1 GiB; 16 MiB are left when it is frozen, then 0.3 s to restore.
     pull = 100 * MIB / 50e6
     copy = (GIB - 16 * MIB) / 50e6
-    down = 16 * MIB / 50e6 + 0.8
+    down = 16 * MIB / 50e6 + 0.3
     assert moves.duration_s.tolist() == pytest.approx([pull + copy + down, pull + 7.0])
     assert moves.downtime_s.tolist() == pytest.approx([down, 7.0])
     assert moves.sent_bytes.tolist() == pytest.approx([100 * MIB + GIB, 100 * MIB])
+
+
+def test_moves_at_once_share_the_nodes_uplink_and_the_sites(look):
+    sites = [a_site(uplink_bit_s=400e6)]
+    view = look(a_cluster([a_node(network_mbit_s=800.0)], [a_container(memory_gib=2.0)], sites=sites), {"c0": "n0"})
+    moves = estimate_moves(view, at_once=np.array([4]))
+    # Half of the site's 400 Mbit/s for four: 6.25e6 byte/s each.
+    assert moves.downtime_s[0] == pytest.approx(16 * MIB / 6.25e6 + 0.8)
 
 
 def test_cost_counts_traffic_downtime_and_lost_requests(look):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_nothing_fails_twice_at_once(seed):
         until[kind, target] = tick + ticks
 
 
-OFF = {
+OFF: dict[FaultKind, dict[str, Any]] = {
     FaultKind.NODE_LOSS: {"node_loss": False},
     FaultKind.LINK_DEGRADATION: {"link_degradations_per_site_day": 0.0},
     FaultKind.RESTART_LOOP: {"restart_loops_per_container_day": 0.0},
@@ -78,7 +79,11 @@ OFF = {
 
 @pytest.mark.parametrize("kind", list(FaultKind))
 def test_kind_that_is_switched_off_leaves_the_others_as_they_are(kind):
-    figures = {"link_degradations_per_site_day": 20.0, "restart_loops_per_container_day": 5.0, **OFF[kind]}
+    figures: dict[str, Any] = {
+        "link_degradations_per_site_day": 20.0,
+        "restart_loops_per_container_day": 5.0,
+        **OFF[kind],
+    }
     without = drawn(FaultParams(**figures))
     others = set(FaultKind) - {kind}
     assert rows(without, kind) == []

@@ -10,7 +10,7 @@ import pytest
 from fogfold.encoding.arrays import fleet_arrays
 from fogfold.encoding.rows import NodeInt, NodeRow
 from fogfold.errors import InvariantError
-from fogfold.model.identity import NodeId
+from fogfold.model.identity import ContainerId, NodeId
 from fogfold.model.node import Accelerator, Architecture, NodeState
 from fogfold.model.resources import Resource
 from fogfold.testing.builders import a_cluster, a_container, a_node
@@ -53,7 +53,7 @@ def world():
         WorldParams(migration_failure_base=0.0, migration_failure_per_jitter=0.0),
         [(demand, FaultSchedule.none())] * 2,
         seed=1,
-        placement={"mover": "n0", "pinned": "n0", "plain": "n1"},
+        placement={ContainerId(c): NodeId(n) for c, n in (("mover", "n0"), ("pinned", "n0"), ("plain", "n1"))},
     )
     built.step(no_orders(2, fleet.nodes))
     moves = np.array([[[MOVER, TARGET]]] * 2, np.int32)

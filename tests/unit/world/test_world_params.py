@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 
 from fogfold.errors import ModelError
 from fogfold.world.params import WorldParams
 
+
+def params(**figures: Any) -> WorldParams:
+    return WorldParams(**figures)
+
+
 NUMBERS = [field.name for field in dataclasses.fields(WorldParams) if field.name != "keep_images"]
 
 
 def test_defaults_stand_within_their_own_bounds():
     # Made again from its own figures, so that every check runs on each.
-    assert WorldParams(**dataclasses.asdict(WorldParams())) == WorldParams()
+    assert params(**dataclasses.asdict(WorldParams())) == WorldParams()
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_no_constant_is_negative(name):
     with pytest.raises(ModelError, match=f"^{name} is -1; it must be at least 0"):
-        WorldParams(**{name: -1})
+        params(**{name: -1})
 
 
 @pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"ticks_per_step", "migration_attempts"}))
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_no_constant_is_missing_or_infinite(name, value):
     with pytest.raises(ModelError, match=f"^{name} is {value}; give a finite number"):
-        WorldParams(**{name: value})
+        params(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -51,7 +57,7 @@ def test_no_constant_is_missing_or_infinite(name, value):
 )
 def test_bound_is_named_with_the_value(name, value, rule):
     with pytest.raises(ModelError, match=f"^{name} is {value:g}; it must be {rule}$"):
-        WorldParams(**{name: value})
+        params(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -59,13 +65,13 @@ def test_bound_is_named_with_the_value(name, value, rule):
     [("ceiling", 1.0), ("migration_link_share", 1.0), ("load_bound", 0.999), ("path_stretch", 1.0), ("hop_ms", 0.0)],
 )
 def test_bound_itself_is_allowed(name, value):
-    assert getattr(WorldParams(**{name: value}), name) == value
+    assert getattr(params(**{name: value}), name) == value
 
 
 @pytest.mark.parametrize("name", ["ticks_per_step", "migration_attempts"])
 def test_step_has_a_tick_and_a_move_an_attempt(name):
     with pytest.raises(ModelError, match=f"{name} is 0.*; both must be at least 1"):
-        WorldParams(**{name: 0})
+        params(**{name: 0})
 
 
 def test_moves_may_always_fail_and_never():
