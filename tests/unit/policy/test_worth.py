@@ -43,7 +43,7 @@ def test_moves_at_once_share_the_nodes_uplink_and_the_sites(look):
     view = look(a_cluster([a_node(network_mbit_s=800.0)], [a_container(memory_gib=2.0)], sites=sites), {"c0": "n0"})
     moves = estimate_moves(view, at_once=np.array([4]))
     # Half of the site's 400 Mbit/s for four: 6.25e6 byte/s each.
-    assert moves.downtime_s[0] == pytest.approx(16 * MIB / 6.25e6 + 0.8)
+    assert moves.downtime_s[0] == pytest.approx(16 * MIB / 6.25e6 + 0.3)
 
 
 def test_cost_counts_traffic_downtime_and_lost_requests(look):
