@@ -203,15 +203,13 @@ def test_zero_nodes_are_refused(fogfold):
 
 
 def test_interrupted_comparison_keeps_what_was_finished(fogfold, monkeypatch):
-    import fogfold.cli.compare as command
-
-    real = command.run_tasks
+    from fogfold.evaluate.runs import run_tasks as real
 
     def one_then_interrupt(tasks, **options):
         yield next(iter(real(tasks[:1], **options)))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "run_tasks", one_then_interrupt)
+    monkeypatch.setattr("fogfold.cli.compare.run_tasks", one_then_interrupt)
     code, out, err = fogfold("compare", "tiny-4", "--policies", "hold,drain", "--seeds", 2, "--hours", 1, "--json")
     assert code == 130
     assert len(json.loads(out)["runs"]) == 1

@@ -298,6 +298,7 @@ def view_of(snapshot: Snapshot, fleet: FleetArrays | None = None) -> ClusterView
         target=target,
         usage=usage,
         image_present=present,
+        cpu_history=np.zeros((0, fleet.containers)),
         time_s=snapshot.time_s,
     )
 

@@ -105,6 +105,7 @@ BALANCED = Recipe(
             "high_mark": (0.5, 0.55, 0.6, 0.7, 0.8),
             "fill_mark": (0.3, 0.4, 0.45, 0.5),
             "late_limit": (0.0003, 0.001, 0.003, 0.01, 0.03),
+            "least_rate_bit_s": (30e6, 100e6, 200e6),
             "wake_load": (0.55, 0.6, 0.65),
             "sleep_load": (0.3, 0.35, 0.4, 0.45, 0.5),
             "calm_decisions": (1, 2, 4, 8),

@@ -79,7 +79,7 @@ class Draft:
         """CPU usage that those on each node, or on their way there, had at earlier decisions, over the node's cores,
         newest last; it follows the containers, not the node."""
         self._by_node: Int[Array, " placed"] = here[np.argsort(view.placement[here], kind="stable")]
-        self._first: Int[Array, " nodes+1"] = np.searchsorted(view.placement[self._by_node], np.arange(nodes + 1))
+        self._first: Int[Array, " nodes_edges"] = np.searchsorted(view.placement[self._by_node], np.arange(nodes + 1))
         self._reasons = np.empty(nodes, np.int32)
         self.sheet = Sheet(
             node=fleet.node,

@@ -49,6 +49,7 @@ DRAIN_RELIEF = Recipe(
             "minimum_saving": (0.0, 1.0, 2.0, 4.0),
             "trip_per_ms": (0.0, 0.01, 0.02, 0.05, 0.1),
             "late_limit": (0.0003, 0.001, 0.003, 0.01, 0.03),
+            "least_rate_bit_s": (30e6, 100e6, 200e6),
             "wake_load": (0.55, 0.6, 0.65),
             "sleep_load": (0.3, 0.35, 0.4, 0.45, 0.5),
             "calm_decisions": (1, 2, 4, 8),

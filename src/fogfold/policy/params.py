@@ -41,7 +41,7 @@ class RuleParams(SleepingParams):
     move_share: float = 0.1
     """Most containers on the move at once, as a share of all (at least eight): moves share links, and a move that
     takes too long is undone."""
-    least_rate_bit_s: float = 30e6
+    least_rate_bit_s: float = 100e6
     """What every move over a site's uplink must be left of it, in bit/s: pre-copy has to outrun what is rewritten
     meanwhile, or the container stands still while the rest is sent. Moves beyond that wait for a later decision."""
     minimum_saving: float = 2.0

@@ -24,6 +24,8 @@ __all__ = ["LEAST_MOVES", "Plan"]
 
 LEAST_MOVES = 8
 """Moves that may go on at once in the smallest of clusters."""
+_SHARING = 2
+"""Moves that share their links on average: those of a node start together, but the small ones are soon over."""
 
 
 class Plan:
@@ -69,8 +71,8 @@ class Plan:
         self.targets = Targets(self.draft, taste, trip_ms)
         self.saving_wh: Float[Array, " nodes"] = sleep_saving_wh(view, params.sleep_s)
         """What each node saves by a sleep of the expected length."""
-        self.moves: MoveEstimate = estimate_moves(view, at_once=np.clip(self.draft.staying, 1, int(__import__("os").environ.get("SH","99"))))
-        """What moving each container takes, with all others of its node at once: a node is emptied whole."""
+        self.moves: MoveEstimate = estimate_moves(view, at_once=np.clip(self.draft.staying, 1, _SHARING))
+        """What moving each container takes."""
         self.cost_wh: Float[Array, " containers"] = move_cost_wh(view, self.moves)
         """What that costs."""
         self.size: Float[Array, " containers"] = (

@@ -93,7 +93,7 @@ class Rows:
     def compressed(
         self,
     ) -> tuple[
-        Int[Array, " rows+1"],
+        Int[Array, " rows_edges"],
         Int[Array, " entries"],
         Float[Array, " entries"],
         Float[Array, " rows"],

@@ -1,9 +1,10 @@
 """Which node takes a container best: legal by the plan, near enough to the users, and first by a score.
 
 One compiled pass over the nodes answers for one container, another places a list of them. The hard constraints are
-those of `encoding.feasibility`; on top stand two masks of this file (a target where requests would come too late, and
-one that the rule itself would call overloaded), and a score: how well the container fits, less a price for round trip
-and for an image that must be pulled, so that of two equal nodes the one near the users is taken.
+those of `encoding.feasibility`; on top stand three masks of this file (a target where requests would come too late, one
+beyond an uplink that has moves enough, one that the rule itself would call overloaded), and a score: how well the
+container fits, less a price for round trip and for an image that must be pulled, so that of two equal nodes the one
+near the users is taken.
 """
 
 from __future__ import annotations

@@ -37,13 +37,13 @@ class FaultParams:
     node_loss: bool = True
     """Whether nodes fail, each with its own mean time between failures and to repair."""
     link_degradations_per_site_day: float = 0.2
-    """Mean number of degradations of a site's uplink in a day of calm: gaps run from the end of one to the next."""
+    """Mean number of degradations of a site's uplink in a day."""
     link_degradation_s: float = 20 * MINUTE_S
     """Mean length of one."""
     link_degradation_factor: float = 8.0
     """How many times slower the link and larger its jitter is meanwhile."""
     restart_loops_per_container_day: float = 0.005
-    """Mean number of restart loops of a container in a day without one."""
+    """Mean number of restart loops of a container in a day."""
     restart_loop_s: float = 10 * MINUTE_S
     """Mean length of one."""
 
@@ -87,6 +87,9 @@ def draw_faults(
     seed: int,
 ) -> FaultSchedule:
     """A schedule for a world of that many ticks. Gaps and lengths are exponential (failures without memory).
+
+    A gap runs from the end of one fault to the start of the next, so that nothing fails twice at once: with n a day of
+    length L, there are 1 / (1 / n + L) of them in a day, a little fewer than n.
 
     Raises:
         ModelError: if the horizon is not positive.

@@ -143,9 +143,8 @@ def test_domain_with_nothing_to_compare_with_takes_all(verdict):
 
 
 def test_waking_node_is_a_domain_even_where_ghosts_do_not_count(verdict):
-    snapshot = members(
-        2, nodes=3, placement=[0, 1], states={2: NodeState.WAKING}, spread=Scope.NODE, ghosts_count=False
-    )
+    states = {0: NodeState.DRAINING, 2: NodeState.WAKING}
+    snapshot = members(2, nodes=3, placement=[0, 1], states=states, spread=Scope.NODE, ghosts_count=False)
     assert verdict(snapshot, "c0", "n1") is Reason.SPREAD
     assert verdict(snapshot, "c0", "n2") is Reason.NONE
 

@@ -120,7 +120,7 @@ def test_age_of_a_snapshot_is_what_is_said():
     assert snapshot_of(view_of(snapshot), age_s=12.0).age_s == 12.0
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seeds)
 def test_snapshot_survives_the_way_to_arrays_and_back(seed):
     snapshot = random_snapshot(stream(seed, "view"))
@@ -137,7 +137,7 @@ def test_snapshot_survives_the_way_to_arrays_and_back(seed):
     )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seeds)
 def test_view_survives_the_way_to_the_model_and_back(seed):
     view = view_of(random_snapshot(stream(seed, "view")))
@@ -146,7 +146,7 @@ def test_view_survives_the_way_to_the_model_and_back(seed):
         assert np.array_equal(getattr(back, name), getattr(view, name)), name
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seeds)
 def test_sums_are_those_over_the_occupants_of_each_node(seed):
     snapshot = random_snapshot(stream(seed, "view"))
@@ -160,7 +160,7 @@ def test_sums_are_those_over_the_occupants_of_each_node(seed):
         assert view.accelerators_taken[n] == sum(c.accelerator.count for c in there if c.accelerator)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seeds)
 def test_room_taken_in_all_is_each_request_once_for_each_end(seed):
     view = view_of(random_snapshot(stream(seed, "view")))

@@ -157,21 +157,22 @@ def test_tuning_never_ends_worse_than_the_defaults_on_its_own_seeds():
 
 
 def test_tuning_is_repeatable_and_uses_seeds_of_its_own(monkeypatch):
-    import fogfold.evaluate.tune as module
+    from fogfold.evaluate.runs import run_tasks as real
 
-    seen = []
-    real = module.run_tasks
+    seen: list[int] = []
 
     def spy(tasks, **options):
         seen.extend(task.seed for task in tasks)
         return real(tasks, **options)
 
-    monkeypatch.setattr(module, "run_tasks", spy)
-    arguments = ([load_scenario("tiny-4")], "best-fit")
-    options = {"trials": 3, "seeds": 1, "check_seeds": 1, "hours": 0.5}
-    first = tune(*arguments, **options)
+    monkeypatch.setattr("fogfold.evaluate.tune.run_tasks", spy)
+
+    def search():
+        return tune([load_scenario("tiny-4")], "best-fit", trials=3, seeds=1, check_seeds=1, hours=0.5).as_json()
+
+    first = search()
     assert min(seen) >= FIRST_TUNING_SEED
-    assert tune(*arguments, **options).as_json() == first.as_json()
+    assert search() == first
 
 
 def test_tuning_of_nothing_is_refused():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fogfold.model.identity import ContainerId, NodeId
@@ -53,6 +53,22 @@ def test_legal_is_what_the_table_says(state, after):
     assert is_legal(state, after) == (after in MIGRATION_TRANSITIONS[state])
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (MigrationState.PLANNED, MigrationState.UNDONE),  # a plan may be dropped
+        (MigrationState.RESERVED, MigrationState.FAILED),  # the image may not come
+        (MigrationState.RESERVED, MigrationState.UNDONE),  # nothing has been touched yet
+        (MigrationState.MOVING, MigrationState.FAILED),
+        (MigrationState.FAILED, MigrationState.RESERVED),  # another attempt
+        (MigrationState.FAILED, MigrationState.UNDONE),
+    ],
+)
+def test_what_goes_wrong_has_a_way_out(before, after):
+    assert is_legal(before, after)
+
+
+@settings(max_examples=40)
 @given(st.data())
 def test_move_is_verified_only_after_room_was_held_and_it_moved(data):
     history = [MigrationState.PLANNED]

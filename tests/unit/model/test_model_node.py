@@ -6,7 +6,7 @@ import dataclasses
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fogfold.errors import ModelError
@@ -157,10 +157,11 @@ def test_no_step_is_skipped(before, after):
     assert after not in NODE_TRANSITIONS[before]
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_node_is_on_again_only_after_booting_or_when_its_draining_is_called_off(data):
     state, came_from = NodeState.ON, None
-    for _ in range(30):
+    for _ in range(12):
         following = data.draw(st.sampled_from(sorted(NODE_TRANSITIONS[state])))
         came_from, state = state, following
         if state is NodeState.ON:

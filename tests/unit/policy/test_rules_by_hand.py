@@ -16,6 +16,7 @@ from fogfold.policy.registry import RULES, policy
 from fogfold.policy.sleeping import Evidence
 from fogfold.policy.targets import Fit, trip_to_users_ms
 from fogfold.testing.builders import a_cluster, a_container, a_node, a_site
+from fogfold.world.params import WorldParams
 
 PROMPT = {
     "calm_decisions": 0,
@@ -288,7 +289,7 @@ def test_high_node_utilization_does_nothing_where_all_nodes_are_under_used(look,
 
 
 def test_balanced_scores_are_shares_of_saving_over_shares_of_disruption(look):
-    # Saving 45 W each (50 idle, 5 asleep): half. Live moves are frozen for 16 MiB at half of 1 Gbit/s and 0.3 s.
+    # Saving 45 W each (50 idle, 5 asleep): half. Live moves are frozen for 16 MiB at half of 1 Gbit/s, and to restore.
     cluster = a_cluster(
         [a_node("n0"), a_node("n1")],
         [
@@ -300,9 +301,11 @@ def test_balanced_scores_are_shares_of_saving_over_shares_of_disruption(look):
     view = look(cluster, {"a": "n0", "b": "n1", "c": "n1"})
     params = BALANCED.params
     plan = Plan(view, params, Evidence(), trip_to_users_ms(view.fleet), fit=Fit.FULLEST)
-    down = 16 * 2**20 / 62.5e6 + 0.3
-    # n0: 1 + 4 (1 + down / 10). n1: 1 + (1 + down / 10) + 0.5 (1 + 10 / 10).
-    first, second = 1 + 4 * (1 + down / 10), 1 + (1 + down / 10) + 1
+    restore_s = WorldParams().restore_s
+    down = 16 * 2**20 / 62.5e6 + restore_s
+    # n0: 1 + 4 (1 + down / 10). n1, where two share the uplink: 1 + (1 + longer / 10) + 0.5 (1 + 10 / 10).
+    longer = 16 * 2**20 / 31.25e6 + restore_s
+    first, second = 1 + 4 * (1 + down / 10), 1 + (1 + longer / 10) + 1
     total = first + second
     expected = [0.5 / (first / total), 0.5 / (second / total)]
     assert balanced_scores(params, plan).tolist() == pytest.approx(expected)

@@ -103,6 +103,18 @@ def test_more_of_other_things_changes_nothing_of_a_kind(kind, more):
     assert rows(drawn(**more), kind) == rows(drawn(), kind)
 
 
+def test_kinds_with_the_same_rate_do_not_strike_at_the_same_time():
+    alike = FaultParams(
+        link_degradations_per_site_day=20.0,
+        link_degradation_s=600.0,
+        restart_loops_per_container_day=20.0,
+        restart_loop_s=600.0,
+    )
+    schedule = drawn(alike, nodes=3, sites=3, containers=3, mtbf_s=DAY_S / 20.0, mttr_s=600.0)
+    ticks = [tuple(schedule.tick[schedule.kind == kind].tolist()) for kind in FaultKind]
+    assert len(set(ticks)) == 3
+
+
 def test_node_added_at_the_end_leaves_the_faults_of_those_before():
     more = [row for row in rows(drawn(nodes=7), FaultKind.NODE_LOSS) if row[2] < 5]
     assert more == rows(drawn(nodes=5), FaultKind.NODE_LOSS)

@@ -195,6 +195,9 @@ def test_copy_within_a_site_leaves_its_uplink_alone(make_world):
 def test_image_comes_over_the_uplink_of_the_target_even_within_a_site(make_world):
     slow = two_sites(uplink_bit_s=100e6)
     assert moving(make_world, [(2, 3)], phase=Phase.PULLING, at=APART, sites=slow) == pytest.approx([50.0])
+    # Two pulls share it.
+    rates = moving(make_world, [(2, 3), (3, 2)], phase=Phase.PULLING, at=APART, sites=slow)
+    assert rates == pytest.approx([25.0, 25.0])
     # It does not come from the source: neither its link nor that of its site matters.
     assert moving(make_world, [(2, 0)], phase=Phase.PULLING, at=APART, sites=slow, used=[(2, 990.0)]) == pytest.approx(
         [500.0]

@@ -5,7 +5,7 @@ the bound, and how long it thought. Policies are asked through the registry and 
 
 A snapshot has no before and after, so what policies do for the sake of time is switched off for all of them alike
 (`SETTINGS`): waiting for evidence, keeping room against a rise of the load, looking only at nodes that are nearly
-empty. What is left is the question which nodes to empty and where to put what runs on them.
+empty, weighing a move above its price. What is left is which nodes to empty, and where to put what runs on them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from fogfold.policy.folding import Folding, folding_of
 from fogfold.policy.registry import policy as policy_named
 from fogfold.policy.registry import recipe
 from fogfold.policy.targets import Ceiling
+from fogfold.units import HOUR_S
 
 __all__ = ["CEILING", "SETTINGS", "SnapshotRow", "containers_for", "policy_for_snapshot", "run_snapshots"]
 
@@ -47,6 +48,8 @@ SETTINGS: Mapping[str, Any] = {
     "wake_space": 1.0,
     "sleep_requested": 1.0,
     "least_moves": 0,
+    "minimum_saving": 1.0,
+    "sleep_s": HOUR_S,
     "low_mark": 1.0,
     "high_mark": CEILING,
     "fill_mark": CEILING,
