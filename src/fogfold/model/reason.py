@@ -47,3 +47,5 @@ class Reason(IntEnum):
     """The saving is too small for the disruption."""
     MOVE_LIMIT = 18
     """More moves than the decision may hold."""
+    COOLDOWN = 19
+    """Too soon: the evidence for sleep is still being gathered, the node has just woken, or it is kept as a spare."""

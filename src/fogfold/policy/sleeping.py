@@ -28,9 +28,8 @@ from fogfold.units import HOUR_S
 
 __all__ = ["TOO_SOON", "Evidence", "PowerSwitch", "SleepingParams"]
 
-TOO_SOON = Reason.SCORE_LOW
-"""Why a node stays on for want of evidence. The closed list has no code of its own for it: as far as anybody can tell
-by now, the saving is too small for the disruption."""
+TOO_SOON = Reason.COOLDOWN
+"""Why a node stays on for want of evidence."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,11 @@ CHUNKS = 8
 
 @dataclass(frozen=True)
 class Orders:
-    """What is to be done in each world of a batch, carried out in this order: wake, move, sleep."""
+    """What is to be done in each world of a batch, carried out in this order: wake and cordon, then move.
+
+    A node that is to sleep takes nothing more from the start; what runs there leaves by the moves, and it falls asleep
+    once it is empty.
+    """
 
     moves: Int[Array, "worlds moves 2"]
     """Container and target node of each move, in order; rows of -1 are left out."""
@@ -54,16 +58,17 @@ def _obey(moves: Array, power: Array, fixed: Fixed, live: Live) -> None:
     for n in range(len(power)):
         if power[n] == WAKE:
             order_wake(n, fixed, live)
+        elif power[n] == SLEEP:
+            order_sleep(n, fixed, live)
     if len(moves) > 0:
         reckon(fixed, live)
         for i in range(len(moves)):
             if moves[i, 0] >= 0:
                 order_move(int(moves[i, 0]), int(moves[i, 1]), fixed, live)
     for n in range(len(power)):
-        if power[n] == SLEEP:
-            order_sleep(n, fixed, live)
-        elif (
-            live.node_int[NI.STATE, n] == NodeState.DRAINING
+        if (
+            power[n] != SLEEP
+            and live.node_int[NI.STATE, n] == NodeState.DRAINING
             and live.node_int[NI.LEAVING, n] == 0
             and live.node_int[NI.RUNNING, n] > 0
         ):

@@ -74,6 +74,13 @@ def test_node_is_emptied_first_and_sleeps_when_the_last_has_left(make_world, ord
     assert world.view().placement[0] == 0
 
 
+def test_node_that_is_to_sleep_takes_nothing_more(make_world, order):
+    world = make_world(spare_pair(), level=0.0, placement={"c0": "n0"})
+    happened = run_ticks(world, order(world, [(0, 1)], {1: SLEEP}), 10)
+    assert happened[Total.REFUSED] == 1
+    assert world.view().state[1] == NodeState.ASLEEP
+
+
 def test_draining_that_leads_nowhere_is_called_off(make_world, order):
     world = make_world(spare_pair(), level=0.0, placement={"c0": "n1"})
     run_ticks(world, order(world, power={1: SLEEP}), 2)
