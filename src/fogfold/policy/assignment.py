@@ -25,7 +25,7 @@ from fogfold.errors import InvariantError
 from fogfold.model.node import POWER_CURVE_POINTS
 from fogfold.model.placement import SLACK
 from fogfold.policy.compact import most_usage
-from fogfold.policy.covers import cover_rows
+from fogfold.policy.covers import cover_rows, put_covers
 from fogfold.policy.folding import Folding
 from fogfold.policy.group_rows import add_group_rows, groups_out_of_balance
 from fogfold.policy.minorant import convex_minorant
@@ -127,7 +127,7 @@ class _Model:
         self._pair = self.columns.add(pairs.count, cost=pair_w, high=1.0, whole=True)
         self._add_places()
         self._add_room(held=held)
-        self._add_accelerators()
+        self._add_accelerators(held=held)
         self._add_curves()
         add_group_rows(folding, pairs, self._awake, self._pair, self.columns, self.rows, held=held)
 
@@ -145,7 +145,11 @@ class _Model:
         rows.put(each, self._awake[pairs.node], -1.0)
 
     def _add_room(self, *, held: bool) -> None:
-        """What arrives (or, where room is not held, what is there in the end) fits, by requests and by usage."""
+        """What arrives (or, where room is not held, what is there in the end) fits, by requests and by usage.
+
+        Each row is an equation with its room left free as a variable: HiGHS 1.16 was seen to strengthen an inequality
+        of odd fractions without end, past any limit of time; equations it leaves alone.
+        """
         folding, pairs = self._folding, self._pairs
         view, nodes = folding.view, folding.view.fleet.nodes
         taken = np.concatenate([view.requested, view.used])
@@ -158,25 +162,29 @@ class _Model:
             short = np.bincount(at, entry, nodes) > left
             scale = np.where(folding.room[r] > 0.0, folding.room[r], 1.0)
             row = np.full(nodes, -1)
-            row[short] = self.rows.add(int(short.sum()), high=0.0)
+            row[short] = self.rows.add(int(short.sum()), low=0.0, high=0.0)
             chosen = short[at]
             self.rows.put(row[at[chosen]], self._pair[counted[chosen]], entry[chosen] / scale[at[chosen]])
             self.rows.put(row[short], self._awake[short], -(left / scale)[short])
+            self.rows.put(row[short], self.columns.add(int(short.sum()), high=(left / scale)[short]), 1.0)
 
-    def _add_accelerators(self) -> None:
-        fleet, pairs = self._folding.view.fleet, self._pairs
+    def _add_accelerators(self, *, held: bool) -> None:
+        """No node gives more accelerators than it has; those that a container leaves count as taken while held."""
+        view, fleet, pairs = self._folding.view, self._folding.view.fleet, self._pairs
         kind, count = (
             fleet.container_int[ContainerInt.ACCELERATOR_KIND],
             fleet.container_int[ContainerInt.ACCELERATOR_COUNT],
         )
         need = np.where(kind >= 0, count, 0).astype(np.float64)
-        fixed = self._fixed(need)
-        there = self._folding.by_home(need)
+        has = fleet.node_int[NodeInt.ACCELERATOR_COUNT].astype(np.float64)
+        most = (
+            has - view.accelerators_taken if held else np.maximum(has, self._folding.by_home(need)) - self._fixed(need)
+        )
+        counted = (need[pairs.container] > 0.0) & ~(pairs.is_home & held)
         for n in np.flatnonzero(fleet.node_int[NodeInt.ACCELERATOR_KIND] >= 0):
-            here = np.flatnonzero((pairs.node == n) & (need[pairs.container] > 0.0))
-            most = max(float(fleet.node_int[NodeInt.ACCELERATOR_COUNT, n]), float(there[n]))
+            here = np.flatnonzero(counted & (pairs.node == n))
             if len(here):
-                row = int(self.rows.add(1, high=most - float(fixed[n]))[0])
+                row = int(self.rows.add(1, high=max(float(most[n]), 0.0))[0])
                 self.rows.put(row, self._pair[here], need[pairs.container[here]])
 
     def _reach_cores(self) -> Float[Array, " nodes"]:
@@ -228,9 +236,7 @@ class _Model:
 
     def add_covers(self, covers: Float[Array, "rows nodes"]) -> None:
         """Rows `row . awake >= 1`."""
-        for row in covers:
-            offers = np.flatnonzero(row)
-            self.rows.put(int(self.rows.add(1, low=1.0)[0]), self._awake[offers], row[offers])
+        put_covers(covers, self._awake, self.rows)
 
     def read(self, values: Float[Array, " variables"]) -> tuple[Int[Array, " containers"], Bool[Array, " nodes"]]:
         """Where each container is in a solution, and which nodes are awake."""

@@ -10,7 +10,7 @@ from fogfold.model.reason import Reason
 from fogfold.policy.plan import Plan
 from fogfold.policy.sheet import Sheet, refused, take
 
-__all__ = ["carry_out"]
+__all__ = ["carry_out", "move_others"]
 
 
 @compiled
@@ -58,6 +58,20 @@ def carry_out(plan: Plan, closing: Bool[Array, " nodes"], where: Int[Array, " co
     return done
 
 
+def move_others(plan: Plan, where: Int[Array, " containers"]) -> None:
+    """Make the moves of a plan that empty no node, each where it is legal by then and the plan has room for it.
+
+    Args:
+        plan: the decision in the making.
+        where: the node on which each container is to be; -1 for those that the plan says nothing about.
+    """
+    draft, placement = plan.draft, plan.view.placement
+    wanted = np.flatnonzero((draft.target < 0) & (placement >= 0) & (where >= 0) & (where != placement))
+    for c in plan.decreasing(wanted).tolist():
+        if not draft.full:
+            _move_all(np.array([c]), where[[c]], draft.ceiling, draft.sheet)
+
+
 def _empty(plan: Plan, node: int, where: Int[Array, " containers"]) -> Reason:
     draft = plan.draft
     order = plan.decreasing(draft.stayers(node))
@@ -68,6 +82,6 @@ def _empty(plan: Plan, node: int, where: Int[Array, " containers"]) -> Reason:
     if placed == len(order):
         return Reason.NONE
     c, n = int(order[placed]), int(where[order[placed]])
-    reason = Reason.NO_IMPROVING_TARGET if n < 0 else Reason(int(refused(c, n, draft.ceiling, draft.sheet)))
+    reason = Reason.NO_IMPROVING_TARGET if n < 0 else Reason(int(draft.reasons(c)[n]))
     draft.take_back(start)
     return reason

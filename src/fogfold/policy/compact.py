@@ -16,14 +16,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 from fogfold.compiled import Array
 from fogfold.encoding.arrays import ClusterView
 from fogfold.errors import InvariantError
 from fogfold.model.placement import SLACK
 from fogfold.model.resources import RESOURCE_COUNT
-from fogfold.policy.covers import cover_rows
+from fogfold.policy.covers import cover_rows, put_covers, scaled_covers
 from fogfold.policy.folding import Folding, folding_of
 from fogfold.policy.minorant import convex_minorant
 from fogfold.policy.program import Columns, Program, Relaxation, Rows, relax, solve
@@ -219,7 +219,7 @@ class _Model:
         )
         on_line = columns.add(len(lines.node), cost=lines.slope_w, high=lines.width_cores)
         away = columns.add(len(leaving), cost=price_w, high=leaves)
-        self._put_covers(awake, rows)
+        put_covers(self._covers, awake, rows)
         if self._budget is not None:
             row = int(rows.add(1, high=float(self._budget - self._count.sum()))[0])
             rows.put(row, awake, -self._count)
@@ -241,18 +241,13 @@ class _Model:
         rows.put(int(rows.add(1, low=total, high=total)[0]), on_line, 1.0)
         return columns.program(rows)
 
-    def _put_covers(self, awake: Int[Array, " nodes"], rows: Rows) -> None:
-        which = rows.add(len(self._covers), low=1.0)
-        row, node = np.nonzero(self._covers)
-        rows.put(which[row], awake[node], self._covers[row, node])
-
     def rounded(self, relaxed: Relaxation) -> Bool[Array, " nodes"] | None:
         """Nodes to keep near a relaxed optimum: those it leaves in doubt are chosen anew, load at the optimum's prices.
 
         With the load priced, only covers and budget are left, over the few nodes whose reduced cost is least. None
         where no choice among them meets the rows.
         """
-        covers, nodes = self._covers, self._nodes
+        covers, nodes = scaled_covers(self._covers)[0], self._nodes
         value, reduced = relaxed.values[:nodes], relaxed.reduced_cost[:nodes]
         price_w = reduced + covers.T @ relaxed.price[: len(covers)]
         if self._budget is not None:
@@ -266,7 +261,7 @@ class _Model:
         high[core] = may_run[core]
         columns, rows = Columns(), Rows()
         awake = columns.add(nodes, cost=price_w, low=low, high=high, whole=True)
-        self._put_covers(awake, rows)
+        put_covers(self._covers, awake, rows)
         if self._budget is not None:
             rows.put(int(rows.add(1, high=float(self._budget - self._count.sum()))[0]), awake, -self._count)
         solution = solve(columns.program(rows), gap=1e-6, node_limit=_CORE)

@@ -8,14 +8,15 @@ sufficient, and cheap. Rows that are far from binding are left out, which keeps 
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from fogfold.compiled import Array
 from fogfold.encoding.rows import ContainerInt, GroupRow, NodeInt
 from fogfold.model.cluster import Scope
 from fogfold.policy.folding import Folding
+from fogfold.policy.program import Rows
 
-__all__ = ["cover_rows"]
+__all__ = ["cover_rows", "put_covers", "scaled_covers"]
 
 _MOST_SETS = 256
 """Sets of nodes that are looked at: those to which most usage is bound."""
@@ -43,6 +44,30 @@ def cover_rows(folding: Folding, *, most: int = 96) -> Float[Array, "rows nodes"
     row_set, resource = row_set[tightest], resource[tightest]
     rows = np.minimum(offered[resource] / bound[row_set, resource][:, None], 1.0) * sets[row_set]
     return np.concatenate([rows, _keep_apart(folding, most)])
+
+
+def scaled_covers(covers: Float[Array, "rows nodes"]) -> tuple[Float[Array, "rows nodes"], Float[Array, " rows"]]:
+    """The same rows as `scaled . awake >= low`, with entries near 1 whatever the number of nodes.
+
+    An entry is what one node offers of the need of all, a thousandth on a thousand nodes; beside the solver's
+    tolerances that is little.
+    """
+    low = np.maximum(np.count_nonzero(covers, axis=1), 1).astype(np.float64)
+    return covers * low[:, None], low
+
+
+def put_covers(covers: Float[Array, "rows nodes"], awake: Int[Array, " nodes"], rows: Rows) -> None:
+    """Add rows `row . awake >= 1` to a program.
+
+    Args:
+        covers: the rows.
+        awake: the variable of each node.
+        rows: the program's rows.
+    """
+    scaled, low = scaled_covers(covers)
+    which = rows.add(len(scaled), low=low)
+    row, node = np.nonzero(scaled)
+    rows.put(which[row], awake[node], scaled[row, node])
 
 
 def _accelerators(folding: Folding) -> Float[Array, "kinds nodes"]:

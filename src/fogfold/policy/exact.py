@@ -21,7 +21,7 @@ from fogfold.errors import ModelError
 from fogfold.model.reason import Reason
 from fogfold.model.resources import check_number
 from fogfold.policy.assignment import pair_count, solve_assignment
-from fogfold.policy.carry_out import carry_out
+from fogfold.policy.carry_out import carry_out, move_others
 from fogfold.policy.params import RuleParams
 from fogfold.policy.plan import Plan
 from fogfold.policy.program import require_solver
@@ -88,7 +88,9 @@ class _Emptying:
             rows=margin_rows(plan),
         )
         closing = may_close & ~best.awake
-        carry_out(plan, closing, best.where)
+        emptied = carry_out(plan, closing, best.where)
+        if (emptied == closing).all():
+            move_others(plan, best.where)
         for n in np.flatnonzero(may_close & ~closing).tolist():
             plan.draft.stays.setdefault(n, Reason.NO_IMPROVING_TARGET)
 

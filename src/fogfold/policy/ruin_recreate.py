@@ -24,8 +24,8 @@ from fogfold.world.chance import chance
 
 __all__ = ["empty_nodes", "improve"]
 
-_THRESHOLD = 2e-3
-"""How much dearer than the best, relative to what is at stake, a plan may be at the start of a search."""
+_THRESHOLD = 0.2
+"""How much dearer than the best a plan may be at the start of a search, as a share of what one node saves."""
 _BLINK = 0.03
 """Share of nodes passed over while a plan is put together again."""
 _OVERHEAD = 300
@@ -193,6 +193,7 @@ def _search(
     best_w = cost_w(bench)
     homeless = np.empty(2 * len(bench.resident) + 1, np.int64)
     start, occasion = bench.tally[1], 0
+    slack_w = _THRESHOLD * stake_w / max(1, bench.node_int[NI.CLOSING].sum())
     while bench.tally[1] - start < effort and best_w > enough_w:
         occasion += 1
         bench.tally[1] += _OVERHEAD + len(bench.resident)
@@ -201,7 +202,7 @@ def _search(
         _place_all(homeless, many, _BLINK, key, occasion, bench)
         found_w = cost_w(bench)
         left = 1.0 - (bench.tally[1] - start) / effort
-        if bench.tally[0] <= limit and found_w < best_w + _THRESHOLD * stake_w * max(left, 0.0):
+        if bench.tally[0] <= limit and found_w < best_w + slack_w * max(left, 0.0):
             _put_aside(bench, now)
             if found_w < best_w - 1e-9:
                 _put_aside(bench, best)

@@ -5,7 +5,9 @@ the bound, and how long it thought. Policies are asked through the registry and 
 
 A snapshot has no before and after, so what policies do for the sake of time is switched off for all of them alike
 (`SETTINGS`): waiting for evidence, keeping room against a rise of the load, looking only at nodes that are nearly
-empty, weighing a move above its price. What is left is which nodes to empty, and where to put what runs on them.
+empty, weighing a move above its price. And since places differ in power alone here, so is what they prefer beside it:
+short ways, short queues. Nobody may be sent where the way alone is too long. What is left is which nodes to empty, and
+where to put what runs on them.
 """
 
 from __future__ import annotations
@@ -50,6 +52,9 @@ SETTINGS: Mapping[str, Any] = {
     "least_moves": 0,
     "minimum_saving": 1.0,
     "sleep_s": HOUR_S,
+    "trip_per_ms": 0.0,
+    "image_per_gib": 0.0,
+    "late_limit": 1.0,
     "low_mark": 1.0,
     "high_mark": CEILING,
     "fill_mark": CEILING,
