@@ -7,7 +7,7 @@ JOBS ?= 2
 
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache
 
-.PHONY: demo test lint types contracts bench setup clean slow
+.PHONY: demo test lint types contracts bench bench-simulators setup clean slow
 
 setup: $(STAMP)
 
@@ -41,5 +41,8 @@ bench: $(STAMP) ## Speed of the world, and the classic benchmark where its trace
 	$(BIN)/fogfold bench world
 	-$(BIN)/fogfold bench planetlab
 
+bench-simulators: $(STAMP) ## The world beside LEAF and ECLYPSE, in an environment of their own; make ... ARGS=--json
+	@PYTHONPATH=benchmarks $(BIN)/python -m simulators.compare $(ARGS)
+
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf benchmarks/simulators/.venv $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
