@@ -12,6 +12,7 @@ from fogfold import __version__
 from fogfold.cli.bench import bench
 from fogfold.cli.compare import compare
 from fogfold.cli.demo import demo
+from fogfold.cli.forecast import forecast
 from fogfold.cli.import_trace import import_trace
 from fogfold.cli.run import run
 from fogfold.cli.scenarios import scenarios
@@ -34,6 +35,7 @@ app.command(tune)
 app.command(scenarios)
 app.command(import_trace, name="import")
 app.command(bench)
+app.command(forecast)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -80,9 +80,11 @@ def policies_of(text: str) -> list[str]:
 
 
 def _runnable() -> list[str]:
-    """Policies that can run here: those whose optional packages are installed."""
+    """Policies that can run here on any cluster: those whose optional packages are installed."""
     names = []
-    for name in POLICIES:
+    for name, entry in POLICIES.items():
+        if entry.by_name_only:
+            continue
         try:
             policy_named(name)
         except MissingExtraError:

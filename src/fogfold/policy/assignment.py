@@ -114,10 +114,11 @@ class _Model:
         self._settled = pairs.settled(folding)
         self.fixed_w = float(folding.asleep_w.sum() + folding.move_w[pairs.movers].sum())
         high = folding.may_run.astype(np.float64)
+        kept = self._fixed(np.ones(len(folding.home))) > 0.0
         self._awake = self.columns.add(
             nodes,
             cost=folding.awake_w - folding.asleep_w,
-            low=np.minimum(np.where(folding.may_rest, 0.0, 1.0), high),
+            low=np.minimum(np.where(folding.may_rest & ~kept, 0.0, 1.0), high),
             high=high,
             whole=True,
         )

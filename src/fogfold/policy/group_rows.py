@@ -22,7 +22,8 @@ def groups_out_of_balance(folding: Folding) -> Int[Array, " groups"]:
     for g in np.flatnonzero(group[GroupRow.SPREAD] != Scope.NONE).tolist():
         domain = domain_of(folding, int(group[GroupRow.SPREAD, g]))
         counts = _counts(folding, members_of(folding, g), domain)
-        least = counts[_domains(folding, g, domain, folding.awake_anyway)].min(initial=0)
+        counted = counts[_domains(folding, g, domain, folding.awake_anyway)]
+        least = int(counted.min()) if len(counted) else 0
         if counts.max(initial=0) - least > group[GroupRow.MAX_SKEW, g]:
             out.append(g)
     return np.array(out, np.int64)

@@ -20,7 +20,7 @@ from fogfold.compiled import Array
 from fogfold.encoding.arrays import FleetArrays
 from fogfold.model.reason import Reason
 from fogfold.model.resources import check_number
-from fogfold.policy.carry_out import carry_out
+from fogfold.policy.carry_out import carry_out, move_others
 from fogfold.policy.compact import compact_bound, quick_bound
 from fogfold.policy.params import RuleParams
 from fogfold.policy.plan import Plan
@@ -28,6 +28,7 @@ from fogfold.policy.program import require_solver
 from fogfold.policy.recipe import Recipe
 from fogfold.policy.relief import relieve_by_few_moves
 from fogfold.policy.remainder import closable_nodes, margin_rows, remaining_decision
+from fogfold.policy.resettle import resettle
 from fogfold.policy.ruin_recreate import empty_nodes, improve
 from fogfold.policy.rule import Rule
 from fogfold.policy.space import Space
@@ -36,9 +37,9 @@ from fogfold.policy.workbench import CI, NI, Tastes, Workbench, workbench_of
 
 __all__ = ["GUIDED", "GuidedParams"]
 
-_ATTEMPTS = ((False, 0.0), (False, 0.02), (True, 0.0))
-"""Tried in turn until a plan is good enough: whether the compact model is solved to the end, and the share of the room
-that it leaves free, so that packing succeeds."""
+_ATTEMPTS = ((False, 0.0, False), (False, 0.0, True), (False, 0.02, False), (True, 0.0, False), (True, 0.0, True))
+"""Tried in turn until a plan is good enough: whether the compact model is solved to the end; the share of the room that
+it leaves free, so that packing succeeds; whether nodes that could not be emptied in earlier attempts are to be kept."""
 _COMPACT_GAP = 2e-4
 _SEARCH_KEY = 1
 """From which all draws of a search come: the same view gives the same plan."""
@@ -81,7 +82,10 @@ class _Emptying:
             return
         bench = self._best_plan(plan, may_close)
         closing = bench.node_int[NI.CLOSING] > 0
-        carry_out(plan, closing, bench.container_int[CI.TARGET])
+        where = bench.container_int[CI.TARGET]
+        carry_out(plan, closing, where)
+        # Those whose node was to be emptied and could not be stay there.
+        move_others(plan, np.where(closing[bench.container_int[CI.HOME]], -1, where))
         for n in np.flatnonzero(may_close & ~closing).tolist():
             short = plan.draft.room_for_moves < plan.draft.staying[n]
             plan.draft.stays.setdefault(n, Reason.MOVE_LIMIT if short else Reason.NO_IMPROVING_TARGET)
@@ -94,16 +98,22 @@ class _Emptying:
         best: Workbench | None = None
         best_w = enough_w = np.inf
         bound_w = -np.inf
-        for exact, reserve in _ATTEMPTS:
+        stuck: Bool[Array, " nodes"] = np.zeros(len(may_close), bool)
+        for exact, reserve, learned in _ATTEMPTS:
+            if learned and not stuck.any():
+                continue
+            asked = np.concatenate([rows, np.eye(len(stuck))[stuck]]) if learned else rows
             if exact:
-                bound = compact_bound(folding, budget, rows=rows, reserve=reserve, gap=_COMPACT_GAP)
+                bound = compact_bound(folding, budget, rows=asked, reserve=reserve, gap=_COMPACT_GAP)
             else:
-                bound = quick_bound(folding, budget, rows=rows, reserve=reserve)
-            if reserve == 0.0:
+                bound = quick_bound(folding, budget, rows=asked, reserve=reserve)
+            if reserve == 0.0 and not learned:
                 bound_w = max(bound_w, bound.value_w)
             stake_w = bound.anyway_w - bound_w
             bench = workbench_of(folding, may_close=may_close, size=plan.size, trip_ms=self._trip_ms, tastes=tastes)
-            nothing_w, cost_w = empty_nodes(~bound.keep, bench)
+            nothing_w, _ = empty_nodes(~bound.keep, bench)
+            cost_w = resettle(bench, limit=budget)
+            stuck |= may_close & ~bound.keep & (bench.node_int[NI.CLOSING] == 0)
             enough_w = nothing_w - (1.0 - params.good_enough) * stake_w
             if best is None or cost_w < best_w:
                 best, best_w = bench, cost_w
@@ -112,6 +122,7 @@ class _Emptying:
         assert best is not None  # noqa: S101 - there is at least one attempt
         effort = int(params.search_effort)
         improve(best, key=_SEARCH_KEY, effort=effort, enough_w=enough_w, stake_w=stake_w, limit=budget)
+        resettle(best, limit=budget)
         return best
 
     def _tastes(self, plan: Plan) -> Tastes:

@@ -2,12 +2,13 @@
 
 HiGHS comes with the optional package `highspy`; nothing of it is imported before a program is solved. It runs on one
 thread and, where no time limit is set, stops at a number of branch-and-bound nodes, so that the same program gives the
-same answer on every run.
+same answer on every run. It prints nothing: standard output belongs to whoever asked.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -169,6 +170,19 @@ def require_solver() -> Any:
         ) from error
 
 
+@cache
+def _silent_solver() -> Any:
+    """The class of solvers that print nothing, not even that they are there."""
+    highspy = require_solver()
+
+    def enable_callbacks(solver: Any) -> None:
+        # The first solver of a process prints a banner from here, inside its constructor.
+        solver.setOptionValue("output_flag", False)
+        highspy.Highs.enableCallbacks(solver)
+
+    return type("SilentHighs", (highspy.Highs,), {"enableCallbacks": enable_callbacks})
+
+
 def solve(
     program: Program,
     *,
@@ -251,7 +265,7 @@ def _load(program: Program, options: dict[str, Any], *, whole: bool) -> Any:
     if whole:
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[int(is_whole)] for is_whole in program.whole]
-    solver = highspy.Highs()
+    solver = _silent_solver()()
     for name, setting in {"output_flag": False, "threads": 1, "random_seed": 0, **options}.items():
         solver.setOptionValue(name, setting)
     solver.passModel(lp)

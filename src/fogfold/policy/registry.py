@@ -27,6 +27,8 @@ class Entry:
     attribute: str
     classic: bool = True
     """Whether it is one of the classic rules: no learning, no solver, no forecast."""
+    by_name_only: bool = False
+    """Whether it is left out of "all policies": a yardstick that refuses clusters beyond its size, or takes hours."""
 
     def load(self) -> Recipe[Any]:
         """The recipe, imported now."""
@@ -49,6 +51,8 @@ POLICIES: Mapping[str, Entry] = MappingProxyType(
         "lrr-mmt": Entry("fogfold.policy.mmt", "LRR_MMT"),
         "high-node-utilization": Entry("fogfold.policy.high_node_utilization", "HIGH_NODE_UTILIZATION"),
         "balanced": Entry("fogfold.policy.balanced", "BALANCED"),
+        "guided": Entry("fogfold.policy.guided", "GUIDED", classic=False),
+        "exact": Entry("fogfold.policy.exact", "EXACT", classic=False, by_name_only=True),
     }
 )
 """All policies, in the order in which tables show them."""

@@ -30,6 +30,8 @@ _BLINK = 0.03
 """Share of nodes passed over while a plan is put together again."""
 _OVERHEAD = 300
 """What a round costs beside its checks, in checks of a node."""
+_STALL = 0.3
+"""Share of the effort after which a search that has found nothing better gives up: then there seldom is anything."""
 _ORDER, _SKIP, _RUIN, _OPEN = 1, 2, 3, 4
 """What a draw is for, so that no two draws are the same number."""
 _SHAKEN = 0.3
@@ -193,8 +195,9 @@ def _search(
     best_w = cost_w(bench)
     homeless = np.empty(2 * len(bench.resident) + 1, np.int64)
     start, occasion = bench.tally[1], 0
+    found_at = start
     slack_w = _THRESHOLD * stake_w / max(1, bench.node_int[NI.CLOSING].sum())
-    while bench.tally[1] - start < effort and best_w > enough_w:
+    while bench.tally[1] - start < effort and bench.tally[1] - found_at < _STALL * effort and best_w > enough_w:
         occasion += 1
         bench.tally[1] += _OVERHEAD + len(bench.resident)
         many = _ruin(homeless, key, occasion, limit, bench)
@@ -206,7 +209,7 @@ def _search(
             _put_aside(bench, now)
             if found_w < best_w - 1e-9:
                 _put_aside(bench, best)
-                best_w = found_w
+                best_w, found_at = found_w, bench.tally[1]
         else:
             _take_up(now, bench)
     _take_up(best, bench)

