@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TESTED := $(VENV)/.tested
 JOBS ?= 2
 
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache
@@ -18,23 +19,28 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report,exact]' --group dev
 	@touch $@
 
+# Tests train and meet agents of other libraries; a demonstration needs none of that.
+$(TESTED): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report,exact,train,env]' --group dev --group agents
+	@touch $@
+
 demo: $(STAMP) ## A day of a small city, with and without folding; writes report.html
 	$(BIN)/fogfold demo --report report.html
 
-test: lint types contracts $(STAMP) ## Everything that must hold, slow suites apart
+test: lint types contracts $(TESTED) ## Everything that must hold, slow suites apart
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m 'not slow'
 
-slow: $(STAMP) ## The suites that take longer
+slow: $(TESTED) ## The suites that take longer
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
-lint: $(STAMP)
+lint: $(TESTED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(STAMP)
+types: $(TESTED)
 	$(BIN)/mypy
 
-contracts: $(STAMP)
+contracts: $(TESTED)
 	$(BIN)/lint-imports
 
 bench: $(STAMP) ## Speed of the world, and the classic benchmark where its traces are

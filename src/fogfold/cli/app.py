@@ -16,6 +16,7 @@ from fogfold.cli.forecast import forecast
 from fogfold.cli.import_trace import import_trace
 from fogfold.cli.run import run
 from fogfold.cli.scenarios import scenarios
+from fogfold.cli.train import train
 from fogfold.cli.tune import tune
 from fogfold.errors import FogfoldError
 
@@ -32,6 +33,7 @@ app.command(demo)
 app.command(run)
 app.command(compare)
 app.command(tune)
+app.command(train)
 app.command(scenarios)
 app.command(import_trace, name="import")
 app.command(bench)

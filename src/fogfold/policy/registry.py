@@ -30,6 +30,9 @@ class Entry:
     by_name_only: bool = False
     """Whether it is left out of "all policies": a yardstick that refuses clusters beyond its size, or takes hours."""
 
+    takes: str | None = None
+    """The figure that may follow its name after a colon, as in `learned:runs/train/best.safetensors`."""
+
     def load(self) -> Recipe[Any]:
         """The recipe, imported now."""
         found = getattr(import_module(self.module), self.attribute)
@@ -53,6 +56,9 @@ POLICIES: Mapping[str, Entry] = MappingProxyType(
         "balanced": Entry("fogfold.policy.balanced", "BALANCED"),
         "guided": Entry("fogfold.policy.guided", "GUIDED", classic=False),
         "exact": Entry("fogfold.policy.exact", "EXACT", classic=False, by_name_only=True),
+        "learned": Entry(
+            "fogfold.policy.learned.policy", "LEARNED", classic=False, by_name_only=True, takes="checkpoint"
+        ),
     }
 )
 """All policies, in the order in which tables show them."""
@@ -78,8 +84,19 @@ def policy(name: str, **overrides: Any) -> Policy:
     >>> policy("best-fit", low_mark=0.4).name
     'best-fit'
 
+    What an entry `takes` may follow the name after a colon; the policy is then called by the whole of it.
+
     Raises:
         UnknownNameError: if there is no policy of that name, or it has no figure of a given name.
         ModelError: if a figure is out of its range.
     """
-    return recipe(name).make(**overrides)
+    base, colon, argument = name.partition(":")
+    if not colon:
+        return recipe(name).make(**overrides)
+    found = recipe(base)
+    figure = POLICIES[base].takes
+    if figure is None:
+        raise UnknownNameError(f'policy "{name}" is unknown; {base} takes nothing after a colon')
+    made = found.make(**{figure: argument, **overrides})
+    made.name = name
+    return made

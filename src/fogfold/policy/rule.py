@@ -24,7 +24,7 @@ from fogfold.policy.plan import Plan
 from fogfold.policy.sleeping import TOO_SOON, Evidence
 from fogfold.policy.targets import Fit, trip_to_users_ms
 
-__all__ = ["Act", "Rule", "leave_hot"]
+__all__ = ["Act", "Rule", "explain", "leave_hot"]
 
 Act = Callable[[Plan], None]
 """Something that a rule does to a plan: relieve hot nodes, or empty cold ones."""
@@ -84,11 +84,11 @@ class Rule:
             plan.power.let_empty_sleep()
             self._empty(plan)
         self._evidence.conclude(short=plan.power.woken > 0)
-        _explain(plan)
+        explain(plan)
         return plan.proposal(self.name)
 
 
-def _explain(plan: Plan) -> None:
+def explain(plan: Plan) -> None:
     """Give each node that stays on, and of which nothing has been said yet, its reason."""
     draft = plan.draft
     never = plan.view.fleet.node_int[NodeInt.NEVER_SLEEP]

@@ -212,6 +212,10 @@ class PowerSwitch:
         self._note_woken(n)
         return n
 
+    def wake(self, node: int) -> None:
+        """Wake a node ahead of need; no sign of a shortage."""
+        self.call_off(node)
+
     def call_off(self, node: int) -> None:
         """Keep a node on that is draining; no sign of a shortage."""
         self._wake(node)

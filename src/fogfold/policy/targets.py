@@ -39,6 +39,10 @@ __all__ = [
     "Fit",
     "Targets",
     "Taste",
+    "fit_of",
+    "has_room",
+    "is_narrow",
+    "late_on",
     "out_of_patience",
     "trip_to_users_ms",
 ]
@@ -127,7 +131,7 @@ def out_of_patience(fleet: FleetArrays, trip_ms: Float[Array, "containers sites"
 
 
 @compiled_inner
-def _late(c: int, n: int, trip_ms: Array, load: float, sheet: Sheet) -> float:
+def late_on(c: int, n: int, trip_ms: Array, load: float, sheet: Sheet) -> float:
     """Share of the container's requests that would be late on the node at that CPU load; 1 without patience."""
     left_ms = sheet.container[ContainerRow.OBJECTIVE_MS, c] - trip_ms[c, sheet.node_int[NodeInt.SITE, n]]
     if left_ms <= 0.0:
@@ -140,20 +144,22 @@ def _late(c: int, n: int, trip_ms: Array, load: float, sheet: Sheet) -> float:
 def _too_late(c: int, n: int, taste: Taste, trip_ms: Array, sheet: Sheet) -> bool:
     """Whether too many requests would be late there, and it is no better where the container is."""
     load = (sheet.foreseen[0, n] + sheet.usage[0, c]) / sheet.node[0, n]
-    late = _late(c, n, trip_ms, load, sheet)
+    late = late_on(c, n, trip_ms, load, sheet)
     if late <= taste.late_limit and late < 1.0:
         return False
     here = sheet.placement[c]
     if here < 0:
         return False
-    late_here = _late(c, here, trip_ms, (sheet.foreseen[0, here] - sheet.leaving[0, here]) / sheet.node[0, here], sheet)
+    late_here = late_on(
+        c, here, trip_ms, (sheet.foreseen[0, here] - sheet.leaving[0, here]) / sheet.node[0, here], sheet
+    )
     if late != late_here:
         return late > late_here
     return trip_ms[c, sheet.node_int[NodeInt.SITE, n]] > trip_ms[c, sheet.node_int[NodeInt.SITE, here]]
 
 
 @compiled_inner
-def _fit(c: int, n: int, taste: Taste, asleep: bool, sheet: Sheet) -> float:
+def fit_of(c: int, n: int, taste: Taste, asleep: bool, sheet: Sheet) -> float:
     """How well the node takes the container, higher is better, in shares of a node."""
     if taste.fit == Fit.FULLEST:
         total = 0.0
@@ -187,7 +193,7 @@ def _overloads(c: int, n: int, how: Detection, sheet: Sheet) -> bool:
 
 
 @compiled_inner
-def _is_narrow(c: int, n: int, most_crossing: Array, sheet: Sheet) -> bool:
+def is_narrow(c: int, n: int, most_crossing: Array, sheet: Sheet) -> bool:
     """Whether the way to the node crosses an uplink that has as many moves already as it can bear."""
     source = sheet.placement[c]
     if source < 0:
@@ -199,7 +205,7 @@ def _is_narrow(c: int, n: int, most_crossing: Array, sheet: Sheet) -> bool:
 
 
 @compiled_inner
-def _has_room(c: int, n: int, ceiling: Ceiling, sheet: Sheet) -> bool:
+def has_room(c: int, n: int, ceiling: Ceiling, sheet: Sheet) -> bool:
     """Whether the node has the room, by request and by usage under the two ceilings."""
     for r in range(RESOURCE_COUNT):
         capacity = sheet.node[r, n] * (1.0 + SLACK)
@@ -235,9 +241,9 @@ def _best_target(
         if wanted[n] == BARRED:
             continue
         # Cheap questions first; the answer is the same in any order.
-        if not _has_room(c, n, ceiling, sheet) or _is_narrow(c, n, most_crossing, sheet):
+        if not has_room(c, n, ceiling, sheet) or is_narrow(c, n, most_crossing, sheet):
             continue
-        score = _fit(c, n, taste, wanted[n] == ASLEEP and sheet.arriving[n] == 0, sheet)
+        score = fit_of(c, n, taste, wanted[n] == ASLEEP and sheet.arriving[n] == 0, sheet)
         score -= taste.trip_per_ms * trip_ms[c, sheet.node_int[NodeInt.SITE, n]]
         if not sheet.image_present[n, image]:
             score -= pull
@@ -291,9 +297,9 @@ def _count_reasons(c: int, ceiling: Ceiling, wanted: Array, most_crossing: Array
     for n in range(len(wanted)):
         if wanted[n] != BARRED:
             reason = refused(c, n, max(ceiling.cpu, ceiling.space), own)
-            if reason == Reason.NONE and not _has_room(c, n, ceiling, own):
+            if reason == Reason.NONE and not has_room(c, n, ceiling, own):
                 reason = 0 + Reason.NODE_HOT
-            if reason == Reason.NONE and _is_narrow(c, n, most_crossing, own):
+            if reason == Reason.NONE and is_narrow(c, n, most_crossing, own):
                 reason = 0 + Reason.MOVE_LIMIT
             counts[reason] += 1
 
@@ -313,6 +319,16 @@ class Targets:
         self._trip_ms = trip_ms
         share = WorldParams().migration_link_share * draft.view.fleet.site[SiteRow.UPLINK_BIT_S]
         self._most_crossing = np.maximum(1, share // max(taste.least_rate_bit_s, 1.0)).astype(np.int64)
+
+    @property
+    def taste(self) -> Taste:
+        """What the rule looks for."""
+        return self._taste
+
+    @property
+    def most_crossing(self) -> Int[Array, " sites"]:
+        """How many moves each site's uplink bears at once."""
+        return self._most_crossing
 
     def open(self) -> Int[Array, " nodes"]:
         """`OPEN` for each node that is on or waking by the plan so far, `BARRED` for the others."""

@@ -1,0 +1,327 @@
+"""A decision as a chain of choices: how hard, which node next, and where each of its containers goes.
+
+The chain is the policy's whole freedom. Every option on the way is legal by the plan so far, and doing nothing (hold,
+stop, stay) is always among them, so no choice is ever without one. A node is folded as a whole or not at all: where
+one of its containers stays, those before it stay too.
+
+A good rule goes with it. Its own decision on the same view marks the options that it would take (`lead`); a policy may
+follow it, and starts its training from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fogfold.compiled import Array
+from fogfold.encoding.arrays import ClusterView, FleetArrays
+from fogfold.model.node import NodeState
+from fogfold.policy.base import Intensity, Proposal
+from fogfold.policy.emptying import finish_draining, fixed_by
+from fogfold.policy.learned.nodes import NodeFigures, global_row, node_figures, token_rows
+from fogfold.policy.learned.options import NodeOptions, node_options, target_options
+from fogfold.policy.learned.rows import NodeRow, Stage, StageRow
+from fogfold.policy.params import RuleParams
+from fogfold.policy.plan import Plan
+from fogfold.policy.registry import policy as policy_named
+from fogfold.policy.rule import explain
+from fogfold.policy.sleeping import Evidence
+from fogfold.policy.targets import BARRED, Ceiling, Fit, trip_to_users_ms
+
+__all__ = ["Asking", "Choice", "Chooser", "Context", "Decider", "DeciderParams", "Decision", "Question"]
+
+
+@dataclass(frozen=True)
+class DeciderParams:
+    """Limits of a decision, none of which is learned."""
+
+    rule: str = "drain-relief"
+    """The rule that goes with it."""
+    most_nodes: int = 12
+    """Nodes that one decision may choose."""
+    most_containers: int = 6
+    """Containers of a node that is relieved that are asked for."""
+    ceiling: float = 0.8
+    """CPU load up to which a target may be filled. Requests there take five service times; whether that is late is
+    for the policy to see, container by container."""
+    space_ceiling: float = 0.85
+    """The same for memory, network and disk."""
+    wake_load: float = 0.75
+    """Mean CPU load of the nodes that are on above which nodes are woken whatever the policy says."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all choices of a decision share."""
+
+    tokens: Float[Array, "nodes token_rows"]
+    whole: Float[Array, " global_rows"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A choice to be made."""
+
+    context: Context
+    stage: Stage
+    rows: Float[Array, "options rows"]
+    lead: Float[Array, " options"]
+    """1 for options that the rule would take."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One choice, with all that it was made from."""
+
+    stage: Stage
+    rows: Float[Array, "options rows"]
+    lead: Float[Array, " options"]
+    """1 for options that the rule would take."""
+    chosen: int
+    log_prob: float
+
+
+@dataclass
+class Decision:
+    """What came of a decision: the proposal, and how it came about."""
+
+    context: Context
+    proposal: Proposal
+    choices: list[Choice] = field(default_factory=list)
+    dead_ends: int = 0
+    """Containers that had no option but to stay. Counted, never paid for."""
+    abandoned: int = 0
+    """Nodes whose folding was given up on the way."""
+
+
+@runtime_checkable
+class Chooser(Protocol):
+    """Whoever makes the choices: a network, a random draw, a person."""
+
+    def begin(self, context: Context) -> None:
+        """A new decision."""
+        ...
+
+    def choose(
+        self, stage: Stage, rows: Float[Array, "options rows"], lead: Float[Array, " options"]
+    ) -> tuple[int, float]:
+        """Which option, and the log-probability with which it was drawn."""
+        ...
+
+
+Asking = Generator[Question, tuple[int, float], "Decision"]
+"""A decision that asks: it yields questions, is sent option and log-probability, and returns what came of it."""
+
+
+class Decider:
+    """Makes decisions with a chooser; remembers between them what the power rule must know.
+
+    Args:
+        params: its limits.
+    """
+
+    def __init__(self, params: DeciderParams | None = None) -> None:
+        self.params = params or DeciderParams()
+        self._rule = policy_named(self.params.rule)
+        self._lax = RuleParams(
+            high_mark=self.params.ceiling,
+            fill_mark=self.params.ceiling,
+            space_high_mark=self.params.space_ceiling,
+            space_fill_mark=self.params.space_ceiling,
+            wake_load=self.params.wake_load,
+            late_limit=1.0,
+        )
+        self._ceiling = Ceiling(self.params.ceiling, self.params.space_ceiling)
+        self._evidence = Evidence()
+        self._fleet: FleetArrays | None = None
+        self._trip_ms: Float[Array, "containers sites"] = np.zeros((0, 0))
+
+    def reset(self, seed: int) -> None:
+        """Forget everything."""
+        self._rule.reset(seed)
+        self._evidence = Evidence()
+
+    def decide(self, view: ClusterView, chooser: Chooser, *, name: str = "learned") -> Decision:
+        """One decision. Never changes the view."""
+        asking = self.ask(view, name=name)
+        question = next(asking)  # how hard: the first question is always asked
+        chooser.begin(question.context)
+        while True:
+            try:
+                question = asking.send(chooser.choose(question.stage, question.rows, question.lead))
+            except StopIteration as end:
+                decision: Decision = end.value
+                return decision
+
+    def ask(self, view: ClusterView, *, name: str = "learned") -> Asking:
+        """The same decision as questions, for whoever cannot be called: it goes on when it is sent an answer."""
+        if view.fleet is not self._fleet:
+            self._fleet, self._trip_ms = view.fleet, trip_to_users_ms(view.fleet)
+        ruled = self._rule.propose(view)
+        self._evidence.see(view)
+        plan = Plan(view, self._lax, self._evidence, self._trip_ms, fit=Fit.FULLEST)
+        plan.power.wake_where_short(plan.decreasing(np.arange(view.fleet.containers)))
+        finish_draining(plan)
+        figures = node_figures(plan, self._evidence.since_woken_s(), self._trip_ms)
+        context = Context(token_rows(plan, figures), global_row(plan, figures, self._evidence.calm))
+        decision = Decision(context, Proposal(name))
+        yield from _Chain(self, plan, figures, ruled, decision).run()
+        self._evidence.conclude(short=plan.power.woken > 0)
+        explain(plan)
+        decision.proposal = plan.proposal(name)
+        return decision
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """How far targets may be filled."""
+        return self._ceiling
+
+    @property
+    def trip_ms(self) -> Float[Array, "containers sites"]:
+        """Mean round trips of the fleet last seen, as `targets.trip_to_users_ms` gives them."""
+        return self._trip_ms
+
+
+T = TypeVar("T")
+_Step = Generator[Question, tuple[int, float], T]
+"""A part of the chain: it asks, and gives what it found."""
+
+
+class _Chain:
+    """The choices of one decision."""
+
+    def __init__(
+        self,
+        decider: Decider,
+        plan: Plan,
+        figures: NodeFigures,
+        ruled: Proposal,
+        decision: Decision,
+    ) -> None:
+        self._decider, self._plan, self._figures = decider, plan, figures
+        self._decision = decision
+        view = plan.view
+        self._past = np.concatenate([view.cpu_history, view.usage[:1]]) if len(view.cpu_history) else view.usage[:1]
+        self._fixed = fixed_by(plan)
+        self._rule_target = {move.container: move.target for move in ruled.moves}
+        self._rule_folds = {n for n in ruled.sleep if view.state[n] == NodeState.ON}
+        self._rule_wakes = {n for n in ruled.wake if view.state[n] == NodeState.ASLEEP}
+        sources = {int(view.placement[c]) for c in self._rule_target}
+        self._rule_reliefs = {n for n in sources - self._rule_folds if view.state[n] == NodeState.ON}
+        self._rule_intensity = Intensity.HOLD
+        if self._rule_folds:
+            self._rule_intensity = Intensity.DEEP
+        elif self._rule_reliefs or self._rule_wakes:
+            self._rule_intensity = Intensity.LIGHT
+
+    def run(self) -> _Step[None]:
+        lead = np.zeros(len(StageRow), np.float32)
+        lead[self._rule_intensity] = 1.0
+        intensity = yield from self._choose(Stage.INTENSITY, np.eye(len(StageRow), dtype=np.float32), lead)
+        if intensity == Intensity.HOLD:
+            return
+        tried: set[int] = set()
+        for before in range(self._decider.params.most_nodes):
+            options = self._options(tried, before, fold=intensity == Intensity.DEEP)
+            if len(options.node) == 1:
+                return
+            i = yield from self._choose(Stage.NODE, options.rows, self._lead(options))
+            if i == 0:
+                return
+            n = int(options.node[i])
+            tried.add(n)
+            yield from self._act(int(options.kind[i]), n)
+
+    def _options(self, tried: set[int], before: int, *, fold: bool) -> NodeOptions:
+        keep = (self._rule_folds | self._rule_reliefs | self._rule_wakes) - tried
+        return node_options(
+            self._plan, self._figures, fold=fold, tried=tried, fixed=self._fixed, keep=keep, before=before
+        )
+
+    def _lead(self, options: NodeOptions) -> Float[Array, " options"]:
+        wanted = {
+            NodeRow.RELIEVE: self._rule_reliefs,
+            NodeRow.FOLD: self._rule_folds,
+            NodeRow.WAKE: self._rule_wakes,
+        }
+        lead = np.array(
+            [k > 0 and n in wanted[NodeRow(k)] for k, n in zip(options.kind.tolist(), options.node.tolist())],
+            np.float32,
+        )
+        if not lead.any():
+            lead[0] = 1.0
+        return lead
+
+    def _act(self, kind: int, node: int) -> _Step[None]:
+        plan = self._plan
+        if kind == NodeRow.WAKE:
+            plan.power.wake(node)
+        elif kind == NodeRow.FOLD:
+            yield from self._fold(node)
+        else:
+            yield from self._relieve(node)
+
+    def _fold(self, node: int) -> _Step[None]:
+        plan, draft = self._plan, self._plan.draft
+        before, state = draft.moves, draft.state[node]
+        draft.close(node)
+        order = plan.decreasing(draft.stayers(node))
+        for k, c in enumerate(order.tolist()):
+            if (yield from self._place(c, folding=True, left=len(order) - 1 - k)) < 0:
+                draft.take_back(before)
+                draft.state[node] = state
+                self._decision.abandoned += 1
+                return
+        plan.power.let_go(node)
+
+    def _relieve(self, node: int) -> _Step[None]:
+        plan = self._plan
+        here = plan.draft.stayers(node)
+        led = np.array([c in self._rule_target for c in here.tolist()], bool)
+        order = here[np.lexsort((-plan.view.usage[0, here], ~led))][: self._decider.params.most_containers]
+        for k, c in enumerate(order.tolist()):
+            if plan.draft.full:
+                return
+            yield from self._place(c, folding=False, left=len(order) - 1 - k)
+
+    def _place(self, container: int, *, folding: bool, left: int) -> _Step[int]:
+        """Choose a target and draft the move; -1 where the container stays."""
+        plan = self._plan
+        led = self._rule_target.get(container, -1)
+        options = target_options(
+            plan,
+            self._figures,
+            container,
+            wanted=self._wanted(int(plan.view.placement[container])),
+            ceiling=self._decider.ceiling,
+            trip_ms=self._decider.trip_ms,
+            past=self._past,
+            keep=led,
+            folding=folding,
+            left=left,
+        )
+        if len(options.node) == 1:
+            self._decision.dead_ends += 1
+            return -1
+        lead = (options.node == led).astype(np.float32)
+        if not lead.any():
+            lead[0] = 1.0
+        i = yield from self._choose(Stage.TARGET, options.rows, lead)
+        n = int(options.node[i])
+        if n >= 0:
+            plan.draft.move(container, n)
+        return n
+
+    def _wanted(self, source: int) -> Int[Array, " nodes"]:
+        wanted = self._plan.targets.open()
+        wanted[source] = BARRED
+        return wanted
+
+    def _choose(self, stage: Stage, rows: Float[Array, "options rows"], lead: Float[Array, " options"]) -> _Step[int]:
+        chosen, log_prob = yield Question(self._decision.context, stage, rows, lead)
+        self._decision.choices.append(Choice(stage, rows, lead, chosen, log_prob))
+        return chosen

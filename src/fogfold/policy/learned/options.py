@@ -1,0 +1,319 @@
+"""The options of a choice, with their figures: which node next, and where a container may go.
+
+Short lists keep a choice as long on a thousand nodes as on twenty: nodes that save most for each move, the fullest
+targets near the users. What stands on a list is legal; the first option (stop, stay) always is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fogfold.compiled import Array, borrowed, compiled
+from fogfold.cost.power import curve_power_w
+from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeInt
+from fogfold.model.node import NodeState
+from fogfold.model.reason import Reason
+from fogfold.policy.learned.nodes import NodeFigures, late_cost_of, late_cost_wh_h, trend_of
+from fogfold.policy.learned.rows import NodeRow, TargetRow
+from fogfold.policy.plan import Plan
+from fogfold.policy.sheet import Sheet, lend, refused
+from fogfold.policy.targets import BARRED, Ceiling, Taste, fit_of, has_room, is_narrow, late_on
+from fogfold.units import GIB
+
+__all__ = ["MOST_TARGETS", "NodeOptions", "TargetOptions", "node_options", "target_options"]
+
+MOST_FOLDS = 16
+MOST_RELIEFS = 6
+MOST_WAKES = 4
+MOST_TARGETS = 16
+"""Nodes on the short list of a container, beside staying."""
+_WARM = 0.4
+"""CPU load from which a node may be relieved."""
+_MOST_COST = 4.0
+_WH_H = late_cost_wh_h(1.0)
+
+
+class NodeOptions:
+    """Options of the second stage: the first is to stop."""
+
+    def __init__(self, kind: Int[Array, " options"], node: Int[Array, " options"], rows: Float[Array, "options rows"]):
+        self.kind = kind
+        """A `NodeRow` from STOP to WAKE."""
+        self.node = node
+        """-1 where the option is to stop."""
+        self.rows = rows
+
+
+class TargetOptions:
+    """Options of the third stage: the first is to stay."""
+
+    def __init__(self, node: Int[Array, " options"], rows: Float[Array, "options rows"]):
+        self.node = node
+        """-1 where the option is to stay."""
+        self.rows = rows
+
+
+def _first(nodes: Int[Array, " some"], score: Float[Array, " some"], most: int, keep: set[int]) -> Int[Array, " few"]:
+    """The nodes with the largest scores, best first, and all those of `keep` that are among the nodes."""
+    order = nodes[np.argsort(-score, kind="stable")]
+    if len(order) <= most:
+        return order
+    late = [n for n in order[most:].tolist() if n in keep]
+    return np.concatenate([order[:most], np.array(late, order.dtype)])
+
+
+def node_options(
+    plan: Plan,
+    figures: NodeFigures,
+    *,
+    fold: bool,
+    tried: set[int],
+    fixed: Int[Array, " nodes"],
+    keep: set[int],
+    before: int,
+) -> NodeOptions:
+    """What may be done next: stop, relieve a warm node, fold one (where `fold`), or wake one.
+
+    Args:
+        plan: the plan so far.
+        figures: of its nodes.
+        fold: whether nodes may be folded.
+        tried: nodes chosen before in this decision.
+        fixed: as `emptying.fixed_by` gives it.
+        keep: nodes that stay on the short list however they score.
+        before: how many nodes were chosen before.
+    """
+    draft, fleet = plan.draft, plan.view.fleet
+    load = draft.load()
+    free = np.ones(fleet.nodes, bool)
+    free[list(tried)] = False
+    on = (draft.state == NodeState.ON) & free
+    room = draft.room_for_moves
+    warm = np.flatnonzero(on & (load[0] >= _WARM) & (draft.staying > 0)) if room > 0 else np.zeros(0, np.int64)
+    reliefs = _first(warm, load[0, warm], MOST_RELIEFS, keep)
+    folds = np.zeros(0, np.int64)
+    if fold:
+        may = on & (fleet.node_int[NodeInt.NEVER_SLEEP] == 0) & (draft.arriving == 0) & (fixed == 0)
+        may &= (draft.staying <= room) & (plan.saving_wh > 0.0)
+        cold = np.flatnonzero(may)
+        folds = _first(cold, plan.saving_wh[cold] / np.maximum(draft.staying[cold], 0.5), MOST_FOLDS, keep)
+    asleep = np.flatnonzero((draft.state == NodeState.ASLEEP) & (plan.view.state == NodeState.ASLEEP) & free)
+    wakes = _first(asleep, -fleet.idle_w[asleep] / fleet.capacity[0, asleep], MOST_WAKES, keep)
+    node = np.concatenate([[-1], reliefs, folds, wakes]).astype(np.int64)
+    kind = np.repeat(
+        np.array([NodeRow.STOP, NodeRow.RELIEVE, NodeRow.FOLD, NodeRow.WAKE]),
+        [1, len(reliefs), len(folds), len(wakes)],
+    )
+    rows = np.zeros((len(node), len(NodeRow)), np.float32)
+    rows[np.arange(len(node)), kind] = 1.0
+    rows[:, NodeRow.CHOSEN_BEFORE] = before / 8.0
+    n, out = node[1:], rows[1:]
+    capacity = fleet.capacity
+    open_to = (draft.state == NodeState.ON) | (draft.state == NodeState.WAKING)
+    total = capacity[:, open_to].sum(axis=1)
+    change = np.where(kind[1:] == NodeRow.FOLD, -1.0, np.where(kind[1:] == NodeRow.WAKE, 1.0, 0.0))
+    after = np.maximum(total[:, None] + change * capacity[:, n], 1e-9)
+    out[:, NodeRow.CPU_LOAD] = load[0, n]
+    out[:, NodeRow.PEAK_LOAD] = figures.history[n].max(axis=1)
+    out[:, NodeRow.TREND] = trend_of(figures.history[n], 6)
+    out[:, NodeRow.SPACE_LOAD] = load[1:, n].max(axis=0)
+    out[:, NodeRow.PROMISED] = (draft.requested[:, n] / capacity[:, n]).max(axis=0)
+    out[:, NodeRow.RESIDENTS] = draft.staying[n] / 10.0
+    out[:, NodeRow.IDLE_POWER] = fleet.idle_w[n] / figures.span_w
+    out[:, NodeRow.SAVING] = plan.saving_wh[n] / figures.span_w
+    out[:, NodeRow.MOVE_COST] = np.minimum(figures.move_cost_wh[n] / figures.span_w, _MOST_COST)
+    out[:, NodeRow.LATE_COST] = np.minimum(figures.late_cost[n], _MOST_COST)
+    out[:, NodeRow.LOAD_AFTER] = np.minimum(plan.view.usage[0].sum() / after[0], 2.0)
+    out[:, NodeRow.PROMISED_AFTER] = np.minimum((fleet.request.sum(axis=1)[:, None] / after).max(axis=0), 2.0)
+    out[:, NodeRow.SINCE_WOKEN] = figures.since_woken[n]
+    out[:, NodeRow.CORES] = capacity[0, n] / capacity[0].mean()
+    out[:, NodeRow.SHARE_LEFT] = np.minimum(room / np.maximum(draft.staying[n], 1), 1.0)
+    return NodeOptions(kind, node, rows)
+
+
+@compiled
+def _short_list(
+    c: int,
+    ceiling: Ceiling,
+    wanted: Array,
+    taste: Taste,
+    trip_ms: Array,
+    most_crossing: Array,
+    sheet: Sheet,
+    keep: int,
+    out: Array,
+) -> int:
+    """The best targets of a container, the best first, and the one to keep where it is legal; gives how many."""
+    own, trips, most = lend(sheet), borrowed(trip_ms), borrowed(most_crossing)
+    score = np.empty(len(out))
+    count = 0
+    widest = max(ceiling.cpu, ceiling.space)
+    image = own.container_int[ContainerInt.IMAGE, c]
+    pull = taste.image_per_gib * own.container[ContainerRow.IMAGE_BYTES, c] / GIB
+    patience = own.container[ContainerRow.OBJECTIVE_MS, c]
+    here = own.placement[c]
+    trip_here = trips[c, own.node_int[NodeInt.SITE, here]]
+    for n in range(len(wanted)):
+        if wanted[n] == BARRED or not has_room(c, n, ceiling, own) or is_narrow(c, n, most, own):
+            continue
+        trip = trips[c, own.node_int[NodeInt.SITE, n]]
+        if trip >= patience and trip > trip_here:
+            continue
+        value = fit_of(c, n, taste, False, own) - taste.trip_per_ms * trip
+        if not own.image_present[n, image]:
+            value -= pull
+        if n == keep:
+            value += 1e6
+        if count == len(out) and value <= score[count - 1]:
+            continue
+        reason = refused(c, n, widest, own)
+        if reason == Reason.IN_FLIGHT or reason == Reason.NEVER_MOVES or reason == Reason.GROUP_BUDGET:
+            return 0
+        if reason != Reason.NONE:
+            continue
+        if count < len(out):
+            count += 1
+        i = count - 1
+        while i > 0 and score[i - 1] < value:
+            score[i] = score[i - 1]
+            out[i] = out[i - 1]
+            i -= 1
+        score[i] = value
+        out[i] = n
+    return count
+
+
+@compiled
+def _fill_targets(
+    c: int,
+    few: Array,
+    trip_ms: Array,
+    most_crossing: Array,
+    rate: Array,
+    by_node: Array,
+    first: Array,
+    history: Array,
+    past: Array,
+    span_w: float,
+    sheet: Sheet,
+    out: Array,
+) -> None:
+    own, trips, most = lend(sheet), borrowed(trip_ms), borrowed(most_crossing)
+    rates, order, edges, loads, own_past = borrowed(rate), borrowed(by_node), borrowed(first), borrowed(history), past
+    here = own.placement[c]
+    patience = own.container[ContainerRow.OBJECTIVE_MS, c]
+    site_here = own.node_int[NodeInt.SITE, here]
+    load_here = max(own.foreseen[0, here] - own.leaving[0, here], 0.0) / own.node[0, here]
+    late_here = late_on(c, here, trips, load_here, own)
+    image = own.container_int[ContainerInt.IMAGE, c]
+    samples = loads.shape[1]
+    for i in range(len(few)):
+        n = few[i]
+        row = out[i]
+        cores = own.node[0, n]
+        before = max(own.foreseen[0, n] - own.leaving[0, n], 0.0) / cores
+        after = before + own.usage[0, c] / cores
+        row[TargetRow.CPU_LOAD] = before
+        row[TargetRow.CPU_AFTER] = after
+        # What others of this plan bring is added to every sample as it is now.
+        extra = before - loads[n, samples - 1]
+        peak = 0.0
+        for s in range(samples):
+            peak = max(peak, loads[n, s] + own_past[s, c] / cores)
+        row[TargetRow.PEAK_AFTER] = peak + extra
+        k = samples - 7
+        if k >= 0:
+            row[TargetRow.TREND_AFTER] = (
+                loads[n, samples - 1] - loads[n, k] + (own_past[samples - 1, c] - own_past[k, c]) / cores
+            )
+        space, promised = 0.0, 0.0
+        for r in range(4):
+            if r > 0:
+                used = (own.foreseen[r, n] - own.leaving[r, n] + own.usage[r, c]) / own.node[r, n]
+                space = max(space, used)
+            promised = max(promised, (own.requested[r, n] + own.container[r, c]) / own.node[r, n])
+        row[TargetRow.SPACE_AFTER] = space
+        row[TargetRow.PROMISED_AFTER] = promised
+        curve = own.curve[n]
+        power = curve_power_w(min(after, 1.0), curve) - curve_power_w(min(before, 1.0), curve)
+        if own.staying[n] + own.arriving[n] == 0:
+            power += curve[0]
+        row[TargetRow.POWER] = power / span_w
+        late = late_on(c, n, trips, after, own)
+        row[TargetRow.LATE_HERE] = late_here
+        row[TargetRow.LATE_THERE] = late
+        rise = late_cost_of(n, after, rates, order, edges, trips, own) - late_cost_of(
+            n, before, rates, order, edges, trips, own
+        )
+        row[TargetRow.NEIGHBOURS_COST] = min(rise * _WH_H / span_w, _MOST_COST)
+        row[TargetRow.OWN_COST] = max(min((late - late_here) * rates[c] * _WH_H / span_w, _MOST_COST), -_MOST_COST)
+        site = own.node_int[NodeInt.SITE, n]
+        row[TargetRow.TRIP] = (trips[c, site] - trips[c, site_here]) / min(patience, 1000.0)
+        if not own.image_present[n, image]:
+            row[TargetRow.IMAGE] = 1.0
+        if site == site_here:
+            row[TargetRow.SAME_SITE] = 1.0
+        else:
+            row[TargetRow.CROSSING] = max(own.crossing[site] / most[site], own.crossing[site_here] / most[site_here])
+        if own.state[n] == NodeState.WAKING:
+            row[TargetRow.WAKING] = 1.0
+
+
+def target_options(
+    plan: Plan,
+    figures: NodeFigures,
+    container: int,
+    *,
+    wanted: Int[Array, " nodes"],
+    ceiling: Ceiling,
+    trip_ms: Float[Array, "containers sites"],
+    past: Float[Array, "samples containers"],
+    keep: int,
+    folding: bool,
+    left: int,
+) -> TargetOptions:
+    """Where a container may go by the plan so far; staying is the first option.
+
+    Args:
+        plan: the plan so far.
+        figures: of its nodes.
+        container: its column.
+        wanted: `OPEN` for each node that may receive, else `BARRED`.
+        ceiling: how far a target may be filled.
+        trip_ms: as `targets.trip_to_users_ms` gives it.
+        past: CPU usage of each container at the decisions remembered and now.
+        keep: a node that stays on the short list however it scores; -1 for none.
+        folding: whether its node is being folded.
+        left: containers of its node that are still to be placed after it.
+    """
+    fleet, sheet = plan.view.fleet, plan.draft.sheet
+    few = np.empty(MOST_TARGETS, np.int64)
+    count = _short_list(
+        container, ceiling, wanted, plan.targets.taste, trip_ms, plan.targets.most_crossing, sheet, keep, few
+    )
+    few = few[:count]
+    rows = np.zeros((count + 1, len(TargetRow)), np.float32)
+    rows[0, TargetRow.STAY] = 1.0
+    rows[:, TargetRow.FOLDING] = float(folding)
+    rows[:, TargetRow.LEFT] = left / 10.0
+    rows[:, TargetRow.SIZE] = min(plan.size[container], 2.0)
+    rows[:, TargetRow.MEMORY] = min(plan.view.usage[1, container] / fleet.capacity[1].mean(), 2.0)
+    if count:
+        per_core = fleet.idle_w / fleet.capacity[0]
+        rows[1:, TargetRow.IDLE_PER_CORE] = per_core[few] / per_core.mean()
+        _fill_targets(
+            container,
+            few,
+            trip_ms,
+            plan.targets.most_crossing,
+            figures.rate_per_s,
+            figures.by_node,
+            figures.first,
+            figures.history,
+            past,
+            figures.span_w,
+            sheet,
+            rows[1:],
+        )
+    return TargetOptions(np.concatenate([[-1], few]), rows)

@@ -1,0 +1,103 @@
+"""The judge of a training run: a frozen policy over whole episodes, in worlds of its own, beside the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from fogfold.evaluate.episodes import run_episode
+from fogfold.evaluate.result import RunResult
+from fogfold.policy.base import Policy
+from fogfold.policy.learned.deciding import DeciderParams
+from fogfold.policy.learned.policy import Learned
+from fogfold.policy.learned.weights import Weights
+from fogfold.policy.registry import policy as policy_named
+from fogfold.train.settings import TrainSettings
+from fogfold.world.scenario.build import BuiltScenario, build
+from fogfold.world.scenario.load import load_scenario
+
+__all__ = ["Judge", "Judgement", "Verdict"]
+
+_FIRST_JUDGED = 5_000
+"""Seed of the first world that is judged on: below those of training, above those that tables use."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Mean figures over the judge's worlds."""
+
+    total_cost_wh: float
+    against_rule: float
+    """Mean over worlds of J over the rule's J, less 1."""
+    energy_wh: float
+    sla_wh: float
+    migration_wh: float
+    latency_wh: float
+    nodes_asleep_share: float
+    sla_violation_rate: float
+    moves: float
+    refused: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A policy in both ways of being asked, and the rule."""
+
+    likeliest: Verdict
+    drawn: Verdict
+    rule: Verdict
+
+    @property
+    def best(self) -> str:
+        """The way of being asked that costs less."""
+        return "likeliest" if self.likeliest.against_rule <= self.drawn.against_rule else "drawn"
+
+    @property
+    def best_against_rule(self) -> float:
+        """J over the rule's J, less 1, asked that way."""
+        return min(self.likeliest.against_rule, self.drawn.against_rule)
+
+    def as_json(self) -> dict[str, dict[str, float]]:
+        """The figures by name."""
+        return asdict(self)
+
+
+class Judge:
+    """Worlds that no training sees, and what the rule makes of them."""
+
+    def __init__(self, settings: TrainSettings) -> None:
+        scenario = load_scenario(settings.scenario)
+        self._worlds: list[BuiltScenario] = [
+            build(scenario, _FIRST_JUDGED + k, hours=settings.hours) for k in range(settings.judge_worlds)
+        ]
+        self._rule = self._play(policy_named(DeciderParams().rule))
+
+    def _play(self, policy: Policy) -> list[RunResult]:
+        return [run_episode(world, policy).result for world in self._worlds]
+
+    def _verdict(self, results: Sequence[RunResult]) -> Verdict:
+        def mean(values: Sequence[float]) -> float:
+            return float(np.mean(values))
+
+        return Verdict(
+            total_cost_wh=mean([r.total_cost for r in results]),
+            against_rule=mean([r.total_cost / o.total_cost - 1.0 for r, o in zip(results, self._rule, strict=True)]),
+            energy_wh=mean([r.terms.energy for r in results]),
+            sla_wh=mean([r.terms.sla for r in results]),
+            migration_wh=mean([r.terms.migration for r in results]),
+            latency_wh=mean([r.terms.latency for r in results]),
+            nodes_asleep_share=mean([r.nodes_asleep_share for r in results]),
+            sla_violation_rate=mean([r.sla_violation_rate for r in results]),
+            moves=mean([r.moves for r in results]),
+            refused=mean([r.refused for r in results]),
+        )
+
+    def judge(self, weights: Weights) -> Judgement:
+        """Whole episodes of a frozen policy, asked in both ways."""
+        return Judgement(
+            likeliest=self._verdict(self._play(Learned("learned", weights, serve="likeliest"))),
+            drawn=self._verdict(self._play(Learned("learned", weights, serve="drawn"))),
+            rule=self._verdict(self._rule),
+        )

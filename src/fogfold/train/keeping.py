@@ -1,0 +1,108 @@
+"""What a run keeps on disk: its log, its best and latest weights, and a state from which it can go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+from fogfold.errors import ModelError
+from fogfold.policy.learned.weights import Weights, save_weights
+from fogfold.train.ppo import Learner
+from fogfold.train.rollout import Seat
+from fogfold.train.settings import TrainSettings, read_settings
+
+__all__ = ["RunFolder"]
+
+_STATE = "state.pt"
+_LOG = "log.jsonl"
+_SETTINGS = "settings.yaml"
+
+
+class RunFolder:
+    """The folder of a training run.
+
+    Args:
+        path: the folder; made where it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether a run was kept here that can go on."""
+        return (self.path / _STATE).is_file()
+
+    def check(self, settings: TrainSettings) -> None:
+        """Refuse to go on with other settings; write them down where the folder is new.
+
+        Raises:
+            ModelError: if the folder belongs to a run with other settings.
+        """
+        file = self.path / _SETTINGS
+        if file.is_file():
+            if read_settings(file) != settings:
+                raise ModelError(
+                    f"{self.path} belongs to a run with other settings (see {file}); give another folder, or its own "
+                    "settings to go on with it"
+                )
+            return
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(settings).items()}
+        file.write_text(yaml.safe_dump(plain, sort_keys=False), encoding="utf-8")
+
+    def log(self, line: Mapping[str, Any]) -> None:
+        """Add a line to the log."""
+        with (self.path / _LOG).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(dict(line), allow_nan=False) + "\n")
+
+    def keep(self, update: int, learner: Learner, seats: list[Seat], best: float, *, log_bytes: int) -> None:
+        """Write a state that a later process can go on from; the old one stays whole until the new one is there."""
+        partial = self.path / (_STATE + ".part")
+        state = {
+            "update": update,
+            "best": best,
+            "log_bytes": log_bytes,
+            "policy": learner.policy.state_dict(),
+            "value": learner.value.state_dict(),
+            "optimiser": learner.optimiser.state_dict(),
+            "seats": pickle.dumps(seats),
+        }
+        with partial.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self.path / _STATE)
+
+    @property
+    def log_bytes(self) -> int:
+        """Length of the log so far."""
+        file = self.path / _LOG
+        return file.stat().st_size if file.is_file() else 0
+
+    def go_on(self, learner: Learner) -> tuple[int, float, list[Seat]]:
+        """Take up the state that was kept: the next update, the best judgement so far, and the worlds as they stood.
+
+        What the log holds beyond it is cut off, since it will be written again.
+        """
+        # The file is the run's own; `weights_only` keeps torch from running code out of it. The worlds are pickled.
+        state = torch.load(self.path / _STATE, weights_only=True, map_location=learner.device)
+        learner.policy.load_state_dict(state["policy"])
+        learner.value.load_state_dict(state["value"])
+        learner.optimiser.load_state_dict(state["optimiser"])
+        seats: list[Seat] = pickle.loads(state["seats"])  # noqa: S301 - written by `keep` above
+        with (self.path / _LOG).open("r+b") as file:
+            file.truncate(int(state["log_bytes"]))
+        return int(state["update"]), float(state["best"]), seats
+
+    def save(self, name: str, weights: Weights) -> None:
+        """Write weights as `name.safetensors`."""
+        save_weights(self.path / f"{name}.safetensors", weights)

@@ -1,0 +1,137 @@
+"""One update of policy and value from a stretch of experience."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from fogfold.train.advantages import advantages
+from fogfold.train.batch import contexts_of, stage_batches
+from fogfold.train.losses import choice_terms, value_loss
+from fogfold.train.network import PolicyNetwork, ValueNetwork
+from fogfold.train.rollout import Step
+from fogfold.train.settings import TrainSettings
+
+__all__ = ["Learner", "UpdateFigures"]
+
+
+@dataclass(frozen=True)
+class UpdateFigures:
+    """What is watched in an update."""
+
+    reward: float
+    """Mean of a step: saving against the twin, as a share of the twin's cost."""
+    divergence: float
+    clip_share: float
+    entropy: float
+    """Mean of a choice, in nats."""
+    explained_variance: float
+    value_loss: float
+    choices: int
+    passes: float
+    """Passes over the experience before the divergence called a halt."""
+
+
+class Learner:
+    """Policy, value and optimiser of a run."""
+
+    def __init__(self, settings: TrainSettings, device: torch.device) -> None:
+        self.settings, self.device = settings, device
+        torch.manual_seed(settings.seed)
+        self.policy = PolicyNetwork(settings.shape, follow=settings.follow).to(device)
+        self.value = ValueNetwork().to(device)
+        self.optimiser = torch.optim.Adam(
+            [{"params": self.policy.parameters()}, {"params": self.value.parameters()}],
+            lr=settings.learning_rate,
+            eps=1e-5,
+        )
+
+    def update(self, seats: Sequence[Sequence[Step]], *, done: float, rng: np.random.Generator) -> UpdateFigures:
+        """Learn from what the seats brought.
+
+        Args:
+            seats: steps of each seat, all of the same number.
+            done: share of the run that is behind us, in [0, 1].
+            rng: shuffles the decisions.
+        """
+        settings, device = self.settings, self.device
+        steps = [step for seat in seats for step in seat]
+        contexts = contexts_of([step.context for step in steps], device)
+        after = contexts_of([step.after for step in steps], device)
+        shape = (len(seats), len(seats[0]))
+        with torch.no_grad():
+            value = self.value(*contexts.fields).cpu().numpy().astype(np.float64)
+            value_after = self.value(*after.fields).cpu().numpy().astype(np.float64)
+        reward = np.array([step.reward for step in steps]).reshape(shape)
+        gain = advantages(
+            reward,
+            value.reshape(shape),
+            value_after.reshape(shape),
+            np.array([step.is_last for step in steps]).reshape(shape),
+            discount=settings.discount,
+            trace=settings.trace,
+        ).reshape(-1)
+        wanted = gain + value
+        explained = 1.0 - float(np.var(wanted - value) / max(float(np.var(wanted)), 1e-12))
+        most = settings.greatest_advantage
+        bounded = np.clip((gain - gain.mean()) / (gain.std() + 1e-8), -most, most)
+        scaled = torch.tensor(bounded, dtype=torch.float32, device=device)
+        goal = torch.tensor(wanted, dtype=torch.float32, device=device)
+        rate = settings.learning_rate * (1.0 - 0.9 * done)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        entropy_weight = settings.entropy[0] ** (1.0 - done) * settings.entropy[1] ** done
+        sums = np.zeros(4)
+        choices, parts_done, halted = 0, 0, False
+        for _ in range(settings.epochs):
+            order = rng.permutation(len(steps))
+            for part in np.array_split(order, settings.parts):
+                which = torch.tensor(part, device=device)
+                summary = self.policy.summary(*contexts.pick(which).fields)
+                policy_loss = torch.zeros((), device=device)
+                entropy = torch.zeros((), device=device)
+                divergence, clipped, count = 0.0, 0.0, 0
+                for batch in stage_batches([steps[i].choices for i in part], device):
+                    logits = self.policy.logits(batch.stage, batch.rows, batch.lead, summary[batch.decision])
+                    terms = choice_terms(
+                        logits,
+                        batch.legal,
+                        batch.chosen,
+                        batch.log_prob,
+                        scaled[which][batch.decision],
+                        clip=settings.clip,
+                    )
+                    policy_loss = policy_loss + terms.policy
+                    entropy = entropy + terms.entropy
+                    divergence += float(terms.divergence)
+                    clipped += float(terms.clipped)
+                    count += terms.count
+                if divergence / count > settings.most_divergence:
+                    halted = True
+                    break
+                found = value_loss(self.value(*contexts.pick(which).fields), goal[which])
+                # A sum over the choices of a decision, a mean over decisions: every decision weighs alike.
+                loss = (policy_loss - entropy_weight * entropy) / len(part) + settings.value_weight * found
+                self.optimiser.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self.policy.parameters(), settings.greatest_gradient)
+                torch.nn.utils.clip_grad_norm_(self.value.parameters(), settings.greatest_gradient)
+                self.optimiser.step()
+                sums += (divergence, clipped, float(entropy.detach()), float(found.detach()) * count)
+                choices += count
+                parts_done += 1
+            if halted:
+                break
+        return UpdateFigures(
+            reward=float(reward.mean()),
+            divergence=float(sums[0] / max(choices, 1)),
+            clip_share=float(sums[1] / max(choices, 1)),
+            entropy=float(sums[2] / max(choices, 1)),
+            explained_variance=explained,
+            value_loss=float(sums[3] / max(choices, 1)),
+            choices=sum(len(step.choices) for step in steps),
+            passes=parts_done / settings.parts,
+        )

@@ -1,0 +1,126 @@
+"""Worlds that go on side by side, and what happened in them: the experience that an update learns from.
+
+Each seat plays one world after another. The same future is played beside it with every order left out; a step is paid
+by what it saves against that twin, so that the day's ups and downs, surges and faults cancel out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from fogfold.compiled import Array
+from fogfold.cost.total import ExchangeRates
+from fogfold.encoding.arrays import fleet_arrays
+from fogfold.evaluate.episodes import orders_of
+from fogfold.evaluate.metrics import terms_wh
+from fogfold.policy.learned.deciding import Choice, Chooser, Context, Decider, Decision
+from fogfold.seeding import stream
+from fogfold.train.settings import TrainSettings
+from fogfold.world.dynamics import no_orders
+from fogfold.world.scenario.build import BuiltScenario, build
+from fogfold.world.scenario.load import load_scenario
+from fogfold.world.world import World
+
+__all__ = ["Seat", "Step", "step_cost_wh", "training_world"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One decision of training and what came of it."""
+
+    context: Context
+    choices: tuple[Choice, ...]
+    reward: float
+    """Saving against the twin, over the twin's mean cost of a step."""
+    after: Context
+    """What the next decision saw; beyond a day's end, what it would have seen."""
+    is_last: bool
+    """Whether the next step of this seat belongs to another world. A day's end is a cut, not an end: what comes after
+    still has a value."""
+
+
+def step_cost_wh(happened: Float[Array, " totals"], rates: ExchangeRates) -> float:
+    """J of what happened, in Wh-equivalents."""
+    return terms_wh(happened, rates).total
+
+
+def training_world(settings: TrainSettings, number: int) -> BuiltScenario:
+    """World of that number: size, load, day and hour are drawn from the settings, and then everything else."""
+    rng = stream(settings.seed, "train", "world", number)
+    nodes = int(rng.choice(settings.nodes))
+    low, high = settings.mean_level
+    scenario = load_scenario(
+        settings.scenario,
+        {
+            "nodes.0.count": nodes,
+            "sites.0.layout.count": max(2, round(0.34 * nodes)),
+            "workload.mean_level": round(float(rng.uniform(low, high)), 3),
+            "start.day": str(rng.choice(settings.days)),
+            "start.hour": int(rng.integers(24)),
+        },
+    )
+    return build(scenario, settings.first_world + number, hours=settings.hours)
+
+
+class Seat:
+    """Where one world after another is played.
+
+    Args:
+        settings: of the run.
+        number: which seat; its worlds are `number`, `number + seats`, ...
+        cut: steps after which its first world is left, so that not all seats change worlds at once.
+    """
+
+    def __init__(self, settings: TrainSettings, number: int, cut: int) -> None:
+        self._settings = settings
+        self._next = number
+        self._decider = Decider()
+        self._rates = ExchangeRates()
+        self._cut = cut
+        self._world: World
+        self._hold_wh: Float[Array, " steps"]
+        self._pending: Decision | None = None
+        self._step = 0
+        self.finished: list[float] = []
+        """Mean reward of each episode that came to its end."""
+        self._sum = 0.0
+
+    def _begin(self, chooser: Chooser) -> None:
+        settings = self._settings
+        built = training_world(settings, self._next)
+        self._next += settings.seats
+        fleet = fleet_arrays(built.cluster)
+        twin = World(fleet, built.params, [(built.workload, built.faults)], seed=built.seed)
+        steps = built.ticks // built.params.ticks_per_step
+        nothing = no_orders(1, fleet.nodes)
+        self._hold_wh = np.array([step_cost_wh(twin.step(nothing)[0], self._rates) for _ in range(steps)])
+        self._world = World(fleet, built.params, [(built.workload, built.faults)], seed=built.seed)
+        self._decider.reset(built.seed)
+        self._step, self._sum = 0, 0.0
+        self._pending = self._decider.decide(self._world.view(), chooser)
+
+    def play(self, chooser: Chooser, steps: int) -> list[Step]:
+        """So many decisions and what came of them."""
+        out: list[Step] = []
+        for _ in range(steps):
+            if self._pending is None:
+                self._begin(chooser)
+            now = self._pending
+            assert now is not None  # noqa: S101 - just made
+            happened = self._world.step(orders_of(now.proposal, self._world.frame.fleet.nodes))[0]
+            hold_wh = self._hold_wh[self._step]
+            reward = float((hold_wh - step_cost_wh(happened, self._rates)) / self._hold_wh.mean())
+            self._sum += reward
+            self._step += 1
+            after = self._decider.decide(self._world.view(), chooser)
+            last = self._step >= min(len(self._hold_wh), self._cut)
+            out.append(Step(now.context, tuple(now.choices), reward, after.context, last))
+            self._pending = None if last else after
+            if last:
+                if self._step == len(self._hold_wh):
+                    self.finished.append(self._sum / self._step)
+                self._cut = len(self._hold_wh)
+        return out
