@@ -45,10 +45,11 @@ _GROUND = (".", "model", "cost", "encoding", "world")
 
 @functools.cache
 def _sources_stamp(folder: Path) -> str:
-    """A short hash of the contents of the ground's sources and of those in one more folder."""
+    """A short hash of the contents of all sources in the ground, in one more folder, and in the folders round it."""
     digest = hashlib.blake2b(digest_size=8)
-    folders = [_PACKAGE / name for name in _GROUND]
-    for place in dict.fromkeys([*(f.resolve() for f in folders), folder]):
+    folders = [(_PACKAGE / name).resolve() for name in _GROUND]
+    around = [place for place in folder.parents if _PACKAGE.resolve() in place.parents]
+    for place in dict.fromkeys([*folders, folder, *around]):
         for path in sorted(place.glob("*.py")):
             digest.update(str(path.relative_to(place)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

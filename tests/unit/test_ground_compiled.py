@@ -52,6 +52,14 @@ def test_change_anywhere_in_the_ground_compiles_anew(ground, source):
     assert stamp(policy) != before
 
 
+def test_change_in_a_folder_round_the_loop_compiles_anew(ground):
+    inner = ground / "policy" / "learned"
+    inner.mkdir()
+    before = stamp(inner)
+    (ground / "policy" / "thing.py").write_text("NAME = 'other'\n")
+    assert stamp(inner) != before
+
+
 def test_change_beside_the_loop_compiles_anew(ground):
     policy, world = ground / "policy", ground / "world"
     before = stamp(policy), stamp(world)
@@ -126,9 +134,9 @@ def test_compiled_form_is_kept_in_the_folder_of_its_sources(ground, tmp_path, mo
 
 @pytest.mark.parametrize("path", WITH_LOOPS, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_loops_call_only_what_their_stamp_covers(path):
-    """Compiled functions and enumerations that a loop names come from the ground or from its own folder."""
+    """Compiled functions and enumerations that a loop names come from the ground, its own folder, or one round it."""
     module = importlib.import_module(".".join(("fogfold", *path.relative_to(PACKAGE).with_suffix("").parts)))
-    covered = {(PACKAGE / name).resolve() for name in door._GROUND} | {path.parent.resolve()}
+    covered = {(PACKAGE / name).resolve() for name in door._GROUND} | {*path.resolve().parents}
     loops = [value for value in vars(module).values() if hasattr(value, "py_func")]
     assert loops
     for loop in loops:

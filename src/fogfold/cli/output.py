@@ -35,7 +35,7 @@ def print_json(value: object) -> None:
 
 def screen() -> Console:
     """The console for results; a width that tables can live with where the output is no terminal."""
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 160
     return Console(highlight=False, width=width)
 
 

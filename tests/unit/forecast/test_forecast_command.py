@@ -59,7 +59,8 @@ def test_figures_but_for_times_are_the_same_again(fogfold, traces):
     assert first == second
 
 
-def test_table_names_the_forecasters(fogfold, traces):
+def test_table_names_the_forecasters(fogfold, traces, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = fogfold("forecast", "backtest", "--trace", "planetlab", "--forecasters", "persistence,combined")
     assert code == 0
     assert "combined" in out

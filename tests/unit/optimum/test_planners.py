@@ -102,7 +102,8 @@ def test_command_prints_one_object_and_nothing_else(capfd):
     assert [row["saving_share"] for row in found["rows"] if row["policy"] == "hold"] == [0.0] * 4
 
 
-def test_command_prints_a_table_with_intervals(capsys):
+def test_command_prints_a_table_with_intervals(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     assert main(["bench", "snapshot", "--nodes", "20", "--policies", "guided", "--seeds", "2"]) == 0
     out = capsys.readouterr().out
     assert "share of possible saving" in out
