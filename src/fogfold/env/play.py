@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from fogfold.cost.total import ExchangeRates, TermsWh
 from fogfold.encoding.arrays import ClusterView, fleet_arrays
-from fogfold.env.reward import HoldTwin, RewardWeights, happened_wh
+from fogfold.env.reward import RewardWeights, saving_wh
 from fogfold.errors import ModelError
-from fogfold.policy.base import Proposal
 from fogfold.policy.learned.deciding import Asking, Decider, Decision, Question
-from fogfold.world.dynamics import SLEEP, WAKE, Orders
+from fogfold.policy.orders import orders_of
 from fogfold.world.invariants import check_step
 from fogfold.world.scenario.build import BuiltScenario
+from fogfold.world.twin import HoldTwin, terms_wh
 from fogfold.world.world import World
 
-__all__ = ["Outcome", "Play", "orders_of"]
+__all__ = ["Outcome", "Play"]
 
 
 @dataclass(frozen=True)
@@ -34,15 +32,6 @@ class Outcome:
     """Containers that had no option but to stay."""
     abandoned: int
     """Nodes whose folding was given up on the way."""
-
-
-def orders_of(proposal: Proposal, nodes: int) -> Orders:
-    """A proposal as orders to a batch of one world."""
-    moves = np.array([[(move.container, move.target) for move in proposal.moves]], np.int32)
-    power = np.zeros((1, nodes), np.int8)
-    power[0, list(proposal.wake)] = WAKE
-    power[0, list(proposal.sleep)] = SLEEP
-    return Orders(moves.reshape(1, len(proposal.moves), 2), power)
 
 
 class Play:
@@ -109,10 +98,10 @@ class Play:
         happened = world.step(orders_of(decision.proposal, world.frame.fleet.nodes))[0]
         if before is not None:
             check_step(world.frame, before, world.state)
-        saving_wh = self._twin.saving_wh(self.step, happened_wh(happened, self._rates))
+        saving = saving_wh(self._twin.steps[self.step], terms_wh(happened, self._rates))
         self.step += 1
         self._ask()
-        terms = self._weights.weighed(saving_wh, self._twin.mean_wh)
+        terms = self._weights.weighed(saving, self._twin.mean_wh)
         return Outcome(terms, decision.dead_ends, decision.abandoned)
 
     def _ask(self) -> None:

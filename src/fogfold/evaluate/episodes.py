@@ -16,13 +16,13 @@ from fogfold.errors import ModelError
 from fogfold.evaluate.metrics import StepRecord, result_of, series_of
 from fogfold.evaluate.result import RunResult, RunSeries, SiteMap
 from fogfold.model.node import NodeState
-from fogfold.policy.base import Policy, Proposal
-from fogfold.world.dynamics import SLEEP, WAKE, Orders
+from fogfold.policy.base import Policy
+from fogfold.policy.orders import orders_of
 from fogfold.world.invariants import check_step
 from fogfold.world.scenario.build import BuiltScenario
 from fogfold.world.world import World
 
-__all__ = ["Episode", "orders_of", "run_episode"]
+__all__ = ["Episode", "run_episode"]
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,6 @@ class Episode:
     result: RunResult
     series: RunSeries
     sites: SiteMap
-
-
-def orders_of(proposal: Proposal, nodes: int) -> Orders:
-    """A proposal as orders to a batch of one world."""
-    moves = np.array([[(move.container, move.target) for move in proposal.moves]], np.int32)
-    power = np.zeros((1, nodes), np.int8)
-    power[0, list(proposal.wake)] = WAKE
-    power[0, list(proposal.sleep)] = SLEEP
-    return Orders(moves.reshape(1, len(proposal.moves), 2), power)
 
 
 def run_episode(

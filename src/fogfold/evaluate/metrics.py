@@ -10,12 +10,13 @@ from jaxtyping import Float
 
 from fogfold.compiled import Array
 from fogfold.cost.sla import violation_rate
-from fogfold.cost.total import ExchangeRates, TermsWh, total_cost
+from fogfold.cost.total import ExchangeRates
 from fogfold.evaluate.result import RunResult, RunSeries, Terms
 from fogfold.units import GIB, HOUR_S, J_PER_KWH, TICK_S
 from fogfold.world.rows import Total
+from fogfold.world.twin import terms_wh
 
-__all__ = ["StepRecord", "result_of", "series_of", "terms_wh"]
+__all__ = ["StepRecord", "result_of", "series_of"]
 
 
 @dataclass(frozen=True)
@@ -28,18 +29,6 @@ class StepRecord:
     nodes_asleep: int
     nodes_failed: int
     decision_s: float
-
-
-def terms_wh(happened: Float[Array, " totals"], rates: ExchangeRates) -> TermsWh:
-    """The terms of the total cost J of a stretch of time."""
-    return total_cost(
-        rates,
-        energy_j=float(happened[Total.ENERGY_J]),
-        moved_bytes=float(happened[Total.MOVED_BYTES]),
-        downtime_s=float(happened[Total.MOVE_DOWNTIME_S]),
-        violated_requests=float(happened[Total.LATE] + happened[Total.UNSERVED]),
-        latency_ms_requests=float(happened[Total.ROUND_TRIP_MS]),
-    )
 
 
 def result_of(

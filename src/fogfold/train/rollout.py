@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from jaxtyping import Float
-
-from fogfold.compiled import Array
 from fogfold.cost.total import ExchangeRates
 from fogfold.encoding.arrays import fleet_arrays
-from fogfold.evaluate.episodes import orders_of
-from fogfold.evaluate.metrics import terms_wh
 from fogfold.policy.learned.deciding import Choice, Chooser, Context, Decider, Decision
+from fogfold.policy.orders import orders_of
 from fogfold.seeding import stream
 from fogfold.train.settings import TrainSettings
-from fogfold.world.dynamics import no_orders
 from fogfold.world.scenario.build import BuiltScenario, build
 from fogfold.world.scenario.load import load_scenario
+from fogfold.world.twin import HoldTwin, terms_wh
 from fogfold.world.world import World
 
-__all__ = ["Seat", "Step", "step_cost_wh", "training_world"]
+__all__ = ["Seat", "Step", "training_world"]
 
 
 @dataclass(frozen=True)
@@ -40,11 +35,6 @@ class Step:
     is_last: bool
     """Whether the next step of this seat belongs to another world. A day's end is a cut, not an end: what comes after
     still has a value."""
-
-
-def step_cost_wh(happened: Float[Array, " totals"], rates: ExchangeRates) -> float:
-    """J of what happened, in Wh-equivalents."""
-    return terms_wh(happened, rates).total
 
 
 def training_world(settings: TrainSettings, number: int) -> BuiltScenario:
@@ -81,25 +71,21 @@ class Seat:
         self._rates = ExchangeRates()
         self._cut = cut
         self._world: World
-        self._hold_wh: Float[Array, " steps"]
+        self._twin: HoldTwin
         self._pending: Decision | None = None
         self._step = 0
-        self.finished: list[float] = []
-        """Mean reward of each episode that came to its end."""
-        self._sum = 0.0
 
     def _begin(self, chooser: Chooser) -> None:
         settings = self._settings
         built = training_world(settings, self._next)
         self._next += settings.seats
         fleet = fleet_arrays(built.cluster)
-        twin = World(fleet, built.params, [(built.workload, built.faults)], seed=built.seed)
+        futures = [(built.workload, built.faults)]
         steps = built.ticks // built.params.ticks_per_step
-        nothing = no_orders(1, fleet.nodes)
-        self._hold_wh = np.array([step_cost_wh(twin.step(nothing)[0], self._rates) for _ in range(steps)])
-        self._world = World(fleet, built.params, [(built.workload, built.faults)], seed=built.seed)
+        self._twin = HoldTwin(World(fleet, built.params, futures, seed=built.seed), steps, self._rates)
+        self._world = World(fleet, built.params, futures, seed=built.seed)
         self._decider.reset(built.seed)
-        self._step, self._sum = 0, 0.0
+        self._step = 0
         self._pending = self._decider.decide(self._world.view(), chooser)
 
     def play(self, chooser: Chooser, steps: int) -> list[Step]:
@@ -111,16 +97,13 @@ class Seat:
             now = self._pending
             assert now is not None  # noqa: S101 - just made
             happened = self._world.step(orders_of(now.proposal, self._world.frame.fleet.nodes))[0]
-            hold_wh = self._hold_wh[self._step]
-            reward = float((hold_wh - step_cost_wh(happened, self._rates)) / self._hold_wh.mean())
-            self._sum += reward
+            saved_wh = self._twin.steps[self._step].total - terms_wh(happened, self._rates).total
+            reward = saved_wh / self._twin.mean_wh
             self._step += 1
             after = self._decider.decide(self._world.view(), chooser)
-            last = self._step >= min(len(self._hold_wh), self._cut)
+            last = self._step >= min(len(self._twin.steps), self._cut)
             out.append(Step(now.context, tuple(now.choices), reward, after.context, last))
             self._pending = None if last else after
             if last:
-                if self._step == len(self._hold_wh):
-                    self.finished.append(self._sum / self._step)
-                self._cut = len(self._hold_wh)
+                self._cut = len(self._twin.steps)
         return out

@@ -17,7 +17,7 @@ from fogfold.cost.total import ExchangeRates
 from fogfold.encoding.arrays import fleet_arrays
 from fogfold.env.consolidation import ConsolidationEnv
 from fogfold.env.picture import CELL_PX
-from fogfold.env.reward import HoldTwin, RewardWeights
+from fogfold.env.reward import RewardWeights
 from fogfold.errors import ModelError, ScenarioError, UnknownNameError
 from fogfold.evaluate.episodes import run_episode
 from fogfold.policy.learned.choosers import Follower
@@ -29,6 +29,7 @@ from fogfold.world.faults import FaultSchedule
 from fogfold.world.params import WorldParams
 from fogfold.world.scenario.build import build
 from fogfold.world.scenario.load import load_scenario
+from fogfold.world.twin import HoldTwin
 from fogfold.world.workload.base import Workload
 from fogfold.world.world import World
 

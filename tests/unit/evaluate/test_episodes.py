@@ -9,11 +9,12 @@ import pytest
 
 from fogfold.cost.total import ExchangeRates
 from fogfold.errors import ModelError, UnknownNameError
-from fogfold.evaluate.episodes import orders_of, run_episode
+from fogfold.evaluate.episodes import run_episode
 from fogfold.evaluate.metrics import StepRecord, result_of, series_of
 from fogfold.evaluate.runs import run_tasks, tasks_of
 from fogfold.evaluate.tune import FIRST_TUNING_SEED, tune
 from fogfold.policy.base import Intensity, Move, Proposal
+from fogfold.policy.orders import orders_of
 from fogfold.policy.registry import policy
 from fogfold.world.dynamics import SLEEP, WAKE
 from fogfold.world.rows import Total

@@ -5,11 +5,12 @@ import pytest
 
 from fogfold.encoding.arrays import fleet_arrays
 from fogfold.encoding.rows import NodeInt
-from fogfold.evaluate.episodes import orders_of, run_episode
+from fogfold.evaluate.episodes import run_episode
 from fogfold.model.node import NodeState
 from fogfold.policy.learned.choosers import Follower
 from fogfold.policy.learned.deciding import Decider
 from fogfold.policy.learned.rows import GlobalRow, NodeRow, Stage, TargetRow, TokenRow
+from fogfold.policy.orders import orders_of
 from fogfold.policy.registry import policy
 from fogfold.seeding import stream
 from fogfold.train.rollout import training_world

@@ -96,13 +96,9 @@ def make_world():
 @pytest.fixture
 def orders_of():
     """A proposal as orders to a batch of one world."""
-    from fogfold.world.dynamics import SLEEP, WAKE, Orders
+    from fogfold.policy.orders import orders_of as for_nodes
 
     def make(world, proposal):
-        moves = np.array([(m.container, m.target) for m in proposal.moves], np.int32).reshape(1, -1, 2)
-        power = np.zeros((1, world.frame.fleet.nodes), np.int8)
-        power[0, list(proposal.sleep)] = SLEEP
-        power[0, list(proposal.wake)] = WAKE
-        return Orders(moves, power)
+        return for_nodes(proposal, world.frame.fleet.nodes)
 
     return make
