@@ -78,8 +78,10 @@ class Draft:
         self.history: Float[Array, "nodes samples"] = _history_by_node(view, past)
         """CPU usage that those on each node, or on their way there, had at earlier decisions, over the node's cores,
         newest last; it follows the containers, not the node."""
-        self._by_node: Int[Array, " placed"] = here[np.argsort(view.placement[here], kind="stable")]
-        self._first: Int[Array, " nodes_edges"] = np.searchsorted(view.placement[self._by_node], np.arange(nodes + 1))
+        self.by_node: Int[Array, " placed"] = here[np.argsort(view.placement[here], kind="stable")]
+        """Containers that run somewhere as the cluster stands, node after node, on each in the cluster's order."""
+        self.first: Int[Array, " nodes_edges"] = np.searchsorted(view.placement[self.by_node], np.arange(nodes + 1))
+        """Where each node's containers start in `by_node`; one more at the end."""
         self._reasons = np.empty(nodes, np.int32)
         self.sheet = Sheet(
             node=fleet.node,
@@ -137,7 +139,7 @@ class Draft:
 
     def everyone(self, node: int) -> Int[Array, " here"]:
         """Containers on a node as the cluster stands, in its order."""
-        return self._by_node[self._first[node] : self._first[node + 1]]
+        return self.by_node[self.first[node] : self.first[node + 1]]
 
     def stayers(self, node: int) -> Int[Array, " residents"]:
         """Those of them that stay there by the plan so far."""

@@ -20,7 +20,7 @@ from fogfold.model.container import Movability
 from fogfold.units import BITS_PER_BYTE, GIB, J_PER_WH, MS_PER_S
 from fogfold.world.params import WorldParams
 
-__all__ = ["MoveEstimate", "estimate_moves", "move_cost_wh", "sleep_saving_wh"]
+__all__ = ["MoveEstimate", "estimate_moves", "move_cost_wh", "requests_per_s", "sleep_saving_wh"]
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,17 @@ def estimate_moves(
     )
 
 
+def requests_per_s(view: ClusterView) -> Float[Array, " containers"]:
+    """Requests a second of each container, by its CPU usage over its service time (utilisation law)."""
+    return view.usage[0] * MS_PER_S / view.fleet.container[ContainerRow.SERVICE_MS]
+
+
 def move_cost_wh(
     view: ClusterView, moves: MoveEstimate, rates: ExchangeRates | None = None
 ) -> Float[Array, " containers"]:
     """Cost of moving each container, in Wh-equivalents: traffic, downtime, and the requests that are lost in it."""
     rates = rates or ExchangeRates()
-    requests_s = view.usage[0] * MS_PER_S / view.fleet.container[ContainerRow.SERVICE_MS]
-    lost = moves.downtime_s * (rates.downtime_s_wh + requests_s * rates.late_request_wh)
+    lost = moves.downtime_s * (rates.downtime_s_wh + requests_per_s(view) * rates.late_request_wh)
     return moves.sent_bytes / GIB * rates.migrated_gib_wh + lost
 
 

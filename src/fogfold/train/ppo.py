@@ -90,7 +90,8 @@ class Learner:
             order = rng.permutation(len(steps))
             for part in np.array_split(order, settings.parts):
                 which = torch.tensor(part, device=device)
-                summary = self.policy.summary(*contexts.pick(which).fields)
+                seen = contexts.pick(which).fields
+                summary = self.policy.summary(*seen)
                 policy_loss = torch.zeros((), device=device)
                 entropy = torch.zeros((), device=device)
                 divergence, clipped, count = 0.0, 0.0, 0
@@ -112,7 +113,7 @@ class Learner:
                 if divergence / count > settings.most_divergence:
                     halted = True
                     break
-                found = value_loss(self.value(*contexts.pick(which).fields), goal[which])
+                found = value_loss(self.value(*seen), goal[which])
                 # A sum over the choices of a decision, a mean over decisions: every decision weighs alike.
                 loss = (policy_loss - entropy_weight * entropy) / len(part) + settings.value_weight * found
                 self.optimiser.zero_grad()

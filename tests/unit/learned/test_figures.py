@@ -82,9 +82,8 @@ def targets(scene, container, *, keep=-1):
     plan, figures, trip_ms = scene
     wanted = plan.targets.open()
     wanted[plan.view.placement[container]] = 0
-    past = np.concatenate([plan.view.cpu_history, plan.view.usage[:1]])
     return target_options(
-        plan, figures, container, wanted=wanted, ceiling=CEILING, trip_ms=trip_ms, past=past, keep=keep, folding=True,
+        plan, figures, container, wanted=wanted, ceiling=CEILING, trip_ms=trip_ms, keep=keep, folding=True,
         left=3,
     )  # fmt: skip
 

@@ -205,7 +205,6 @@ class _Chain:
         self._decider, self._plan, self._figures = decider, plan, figures
         self._decision = decision
         view = plan.view
-        self._past = np.concatenate([view.cpu_history, view.usage[:1]]) if len(view.cpu_history) else view.usage[:1]
         self._fixed = fixed_by(plan)
         self._rule_target = {move.container: move.target for move in ruled.moves}
         self._rule_folds = {n for n in ruled.sleep if view.state[n] == NodeState.ON}
@@ -299,7 +298,6 @@ class _Chain:
             wanted=self._wanted(int(plan.view.placement[container])),
             ceiling=self._decider.ceiling,
             trip_ms=self._decider.trip_ms,
-            past=self._past,
             keep=led,
             folding=folding,
             left=left,

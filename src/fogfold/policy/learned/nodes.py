@@ -8,24 +8,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from fogfold.compiled import Array, borrowed, compiled, compiled_inner
 from fogfold.cost.total import ExchangeRates
-from fogfold.encoding.rows import ContainerRow, NodeInt
+from fogfold.encoding.rows import NodeInt
 from fogfold.model.node import NodeState
 from fogfold.policy.learned.rows import GlobalRow, TokenRow
 from fogfold.policy.plan import Plan
 from fogfold.policy.sheet import Sheet, lend
 from fogfold.policy.targets import late_on
-from fogfold.units import HOUR_S, MS_PER_S
+from fogfold.policy.worth import requests_per_s
+from fogfold.units import DAY_S, HOUR_S, WEEK_S
 
-__all__ = ["NodeFigures", "global_row", "late_cost_wh_h", "node_figures", "token_rows"]
+__all__ = [
+    "MOST_COST",
+    "SHORT_SAMPLES",
+    "NodeFigures",
+    "global_row",
+    "late_cost_of",
+    "late_cost_wh_h",
+    "node_figures",
+    "token_rows",
+    "trend_of",
+]
 
-_SHORT_SAMPLES = 6
+SHORT_SAMPLES = 6
 """Decisions that make half an hour."""
-_DAY_S = 24.0 * HOUR_S
-_WEEK_S = 7.0 * _DAY_S
+MOST_COST = 4.0
+"""Where figures of cost are cut off, in mean spans."""
 _HOT = 0.6
 
 
@@ -37,14 +48,22 @@ class NodeFigures:
     """Mean span from idle to peak, in W: the unit of all power and cost below."""
     history: Float[Array, "nodes samples"]
     """CPU load that each node's present containers made together, newest last; the last column is now."""
+    past: Float[Array, "samples containers"]
+    """CPU usage of each container at the same times."""
     rate_per_s: Float[Array, " containers"]
-    """Requests a second of each container by its usage (utilisation law)."""
-    by_node: Int[Array, " placed"]
-    """Containers that run somewhere, node after node."""
-    first: Int[Array, " edges"]
-    """Where each node's containers start in `by_node`; one more at the end."""
-    move_cost_wh: Float[Array, " nodes"]
-    """What moving all containers of a node costs."""
+    """Requests a second of each container."""
+    peak: Float[Array, " nodes"]
+    """Largest load in `history`."""
+    trend: Float[Array, " nodes"]
+    """Change of the load over the last half hour."""
+    idle: Float[Array, " nodes"]
+    """Idle power, in units of `span_w`."""
+    saving: Float[Array, " nodes"]
+    """Wh saved by a sleep of the expected length, in the same unit."""
+    move_cost: Float[Array, " nodes"]
+    """Wh-equivalents that moving all containers of a node costs, in the same unit, at most `MOST_COST`."""
+    cores: Float[Array, " nodes"]
+    """Cores over the fleet's mean."""
     late_cost: Float[Array, " nodes"]
     """Wh-equivalents an hour of requests that come late on each node as it stands, in units of `span_w`."""
     since_woken: Float[Array, " nodes"]
@@ -82,9 +101,7 @@ def node_figures(
     """The figures of every node at the start of a decision."""
     view, draft = plan.view, plan.draft
     fleet = view.fleet
-    here = np.flatnonzero(view.placement >= 0)
-    by_node = here[np.argsort(view.placement[here], kind="stable")]
-    first = np.searchsorted(view.placement[by_node], np.arange(fleet.nodes + 1))
+    by_node, first = draft.by_node, draft.first
     samples = np.concatenate([view.cpu_history, view.usage[:1]]) if len(view.cpu_history) else view.usage[:1]
     if len(by_node):
         sums = np.add.reduceat(
@@ -93,18 +110,23 @@ def node_figures(
         sums[:, first[:-1] == first[1:]] = 0.0
     else:
         sums = np.zeros((len(samples), fleet.nodes))
-    span_w = max(float((fleet.power_curve[:, -1] - fleet.power_curve[:, 0]).mean()), 1e-9)
-    rate = view.usage[0] * MS_PER_S / fleet.container[ContainerRow.SERVICE_MS]
+    history = np.ascontiguousarray((sums / fleet.capacity[0]).T)
+    span_w = plan.targets.taste.span_w
+    rate = requests_per_s(view)
     late = np.zeros(fleet.nodes)
     _late_rates(rate, by_node, first, trip_ms, draft.sheet, late)
-    placed = view.placement[here]
+    cost_wh = np.bincount(view.placement[by_node], plan.cost_wh[by_node], fleet.nodes)
     return NodeFigures(
         span_w=span_w,
-        history=np.ascontiguousarray((sums / fleet.capacity[0]).T),
+        history=history,
+        past=samples,
         rate_per_s=rate,
-        by_node=by_node,
-        first=first,
-        move_cost_wh=np.bincount(placed, plan.cost_wh[here], fleet.nodes),
+        peak=history.max(axis=1),
+        trend=trend_of(history, SHORT_SAMPLES),
+        idle=fleet.idle_w / span_w,
+        saving=plan.saving_wh / span_w,
+        move_cost=np.minimum(cost_wh / span_w, MOST_COST),
+        cores=fleet.capacity[0] / fleet.capacity[0].mean(),
         late_cost=late_cost_wh_h(1.0) * late / span_w,
         since_woken=np.minimum(since_woken_s / HOUR_S, 4.0) / 4.0,
     )
@@ -128,15 +150,15 @@ def token_rows(plan: Plan, figures: NodeFigures) -> Float[Array, "nodes figures"
     out[:, TokenRow.ASLEEP] = asleep
     out[:, TokenRow.ABSENT] = ~(on | asleep)
     out[:, TokenRow.CPU_LOAD] = load[0]
-    out[:, TokenRow.PEAK_LOAD] = figures.history.max(axis=1)
-    out[:, TokenRow.TREND] = trend_of(figures.history, _SHORT_SAMPLES)
+    out[:, TokenRow.PEAK_LOAD] = figures.peak
+    out[:, TokenRow.TREND] = figures.trend
     out[:, TokenRow.SPACE_LOAD] = load[1:].max(axis=0)
     out[:, TokenRow.PROMISED] = (draft.requested / fleet.capacity).max(axis=0)
-    out[:, TokenRow.IDLE_POWER] = fleet.idle_w / figures.span_w
-    out[:, TokenRow.SAVING] = plan.saving_wh / figures.span_w
-    out[:, TokenRow.MOVE_COST] = np.minimum(figures.move_cost_wh / figures.span_w, 4.0)
-    out[:, TokenRow.LATE_COST] = np.minimum(figures.late_cost, 4.0)
-    out[:, TokenRow.CORES] = fleet.capacity[0] / fleet.capacity[0].mean()
+    out[:, TokenRow.IDLE_POWER] = figures.idle
+    out[:, TokenRow.SAVING] = figures.saving
+    out[:, TokenRow.MOVE_COST] = figures.move_cost
+    out[:, TokenRow.LATE_COST] = np.minimum(figures.late_cost, MOST_COST)
+    out[:, TokenRow.CORES] = figures.cores
     out[:, TokenRow.NEVER_SLEEPS] = fleet.node_int[NodeInt.NEVER_SLEEP]
     return out
 
@@ -150,7 +172,7 @@ def global_row(plan: Plan, figures: NodeFigures, calm: int) -> Float[Array, " fi
     capacity = np.maximum(fleet.capacity[:, on].sum(axis=1), 1e-9)
     cores = fleet.capacity[0]
     used = (figures.history * cores[:, None]).sum(axis=0, keepdims=True) / cores.sum()
-    angle = 2.0 * np.pi * (view.time_s % _DAY_S) / _DAY_S
+    angle = 2.0 * np.pi * (view.time_s % DAY_S) / DAY_S
     out = np.empty(len(GlobalRow), np.float32)
     out[GlobalRow.LOAD] = min(view.usage[0].sum() / capacity[0], 2.0)
     out[GlobalRow.PROMISED] = min((fleet.request.sum(axis=1) / capacity).max(), 2.0)
@@ -158,10 +180,10 @@ def global_row(plan: Plan, figures: NodeFigures, calm: int) -> Float[Array, " fi
     out[GlobalRow.ABSENT] = (~(on | asleep)).mean()
     out[GlobalRow.HOUR_SIN] = np.sin(angle)
     out[GlobalRow.HOUR_COS] = np.cos(angle)
-    out[GlobalRow.WEEKEND] = float(view.time_s % _WEEK_S >= 5.0 * _DAY_S)
-    out[GlobalRow.TREND_SHORT] = 4.0 * trend_of(used, _SHORT_SAMPLES)[0]
+    out[GlobalRow.WEEKEND] = float(view.time_s % WEEK_S >= 5.0 * DAY_S)
+    out[GlobalRow.TREND_SHORT] = 4.0 * trend_of(used, SHORT_SAMPLES)[0]
     out[GlobalRow.TREND_LONG] = 4.0 * (used[0, -1] - used[0, 0])
-    out[GlobalRow.LATE_COST] = min(figures.late_cost.mean(), 4.0)
+    out[GlobalRow.LATE_COST] = min(figures.late_cost.mean(), MOST_COST)
     out[GlobalRow.IN_FLIGHT] = (view.target >= 0).mean()
     out[GlobalRow.CALM] = min(calm, 8) / 8.0
     out[GlobalRow.HOT] = float((figures.history[:, -1] > _HOT).mean())

@@ -6,6 +6,8 @@ targets near the users. What stands on a list is legal; the first option (stop, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -14,7 +16,7 @@ from fogfold.cost.power import curve_power_w
 from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeInt
 from fogfold.model.node import NodeState
 from fogfold.model.reason import Reason
-from fogfold.policy.learned.nodes import NodeFigures, late_cost_of, late_cost_wh_h, trend_of
+from fogfold.policy.learned.nodes import MOST_COST, SHORT_SAMPLES, NodeFigures, late_cost_of, late_cost_wh_h
 from fogfold.policy.learned.rows import NodeRow, TargetRow
 from fogfold.policy.plan import Plan
 from fogfold.policy.sheet import Sheet, lend, refused
@@ -30,28 +32,27 @@ MOST_TARGETS = 16
 """Nodes on the short list of a container, beside staying."""
 _WARM = 0.4
 """CPU load from which a node may be relieved."""
-_MOST_COST = 4.0
 _WH_H = late_cost_wh_h(1.0)
 
 
+@dataclass(frozen=True)
 class NodeOptions:
     """Options of the second stage: the first is to stop."""
 
-    def __init__(self, kind: Int[Array, " options"], node: Int[Array, " options"], rows: Float[Array, "options rows"]):
-        self.kind = kind
-        """A `NodeRow` from STOP to WAKE."""
-        self.node = node
-        """-1 where the option is to stop."""
-        self.rows = rows
+    kind: Int[Array, " options"]
+    """A `NodeRow` from STOP to WAKE."""
+    node: Int[Array, " options"]
+    """-1 where the option is to stop."""
+    rows: Float[Array, "options node_rows"]
 
 
+@dataclass(frozen=True)
 class TargetOptions:
     """Options of the third stage: the first is to stay."""
 
-    def __init__(self, node: Int[Array, " options"], rows: Float[Array, "options rows"]):
-        self.node = node
-        """-1 where the option is to stay."""
-        self.rows = rows
+    node: Int[Array, " options"]
+    """-1 where the option is to stay."""
+    rows: Float[Array, "options target_rows"]
 
 
 def _first(nodes: Int[Array, " some"], score: Float[Array, " some"], most: int, keep: set[int]) -> Int[Array, " few"]:
@@ -115,19 +116,19 @@ def node_options(
     change = np.where(kind[1:] == NodeRow.FOLD, -1.0, np.where(kind[1:] == NodeRow.WAKE, 1.0, 0.0))
     after = np.maximum(total[:, None] + change * capacity[:, n], 1e-9)
     out[:, NodeRow.CPU_LOAD] = load[0, n]
-    out[:, NodeRow.PEAK_LOAD] = figures.history[n].max(axis=1)
-    out[:, NodeRow.TREND] = trend_of(figures.history[n], 6)
+    out[:, NodeRow.PEAK_LOAD] = figures.peak[n]
+    out[:, NodeRow.TREND] = figures.trend[n]
     out[:, NodeRow.SPACE_LOAD] = load[1:, n].max(axis=0)
     out[:, NodeRow.PROMISED] = (draft.requested[:, n] / capacity[:, n]).max(axis=0)
     out[:, NodeRow.RESIDENTS] = draft.staying[n] / 10.0
-    out[:, NodeRow.IDLE_POWER] = fleet.idle_w[n] / figures.span_w
-    out[:, NodeRow.SAVING] = plan.saving_wh[n] / figures.span_w
-    out[:, NodeRow.MOVE_COST] = np.minimum(figures.move_cost_wh[n] / figures.span_w, _MOST_COST)
-    out[:, NodeRow.LATE_COST] = np.minimum(figures.late_cost[n], _MOST_COST)
+    out[:, NodeRow.IDLE_POWER] = figures.idle[n]
+    out[:, NodeRow.SAVING] = figures.saving[n]
+    out[:, NodeRow.MOVE_COST] = figures.move_cost[n]
+    out[:, NodeRow.LATE_COST] = np.minimum(figures.late_cost[n], MOST_COST)
     out[:, NodeRow.LOAD_AFTER] = np.minimum(plan.view.usage[0].sum() / after[0], 2.0)
     out[:, NodeRow.PROMISED_AFTER] = np.minimum((fleet.request.sum(axis=1)[:, None] / after).max(axis=0), 2.0)
     out[:, NodeRow.SINCE_WOKEN] = figures.since_woken[n]
-    out[:, NodeRow.CORES] = capacity[0, n] / capacity[0].mean()
+    out[:, NodeRow.CORES] = figures.cores[n]
     out[:, NodeRow.SHARE_LEFT] = np.minimum(room / np.maximum(draft.staying[n], 1), 1.0)
     return NodeOptions(kind, node, rows)
 
@@ -222,7 +223,7 @@ def _fill_targets(
         for s in range(samples):
             peak = max(peak, loads[n, s] + own_past[s, c] / cores)
         row[TargetRow.PEAK_AFTER] = peak + extra
-        k = samples - 7
+        k = samples - 1 - SHORT_SAMPLES
         if k >= 0:
             row[TargetRow.TREND_AFTER] = (
                 loads[n, samples - 1] - loads[n, k] + (own_past[samples - 1, c] - own_past[k, c]) / cores
@@ -246,8 +247,8 @@ def _fill_targets(
         rise = late_cost_of(n, after, rates, order, edges, trips, own) - late_cost_of(
             n, before, rates, order, edges, trips, own
         )
-        row[TargetRow.NEIGHBOURS_COST] = min(rise * _WH_H / span_w, _MOST_COST)
-        row[TargetRow.OWN_COST] = max(min((late - late_here) * rates[c] * _WH_H / span_w, _MOST_COST), -_MOST_COST)
+        row[TargetRow.NEIGHBOURS_COST] = min(rise * _WH_H / span_w, MOST_COST)
+        row[TargetRow.OWN_COST] = max(min((late - late_here) * rates[c] * _WH_H / span_w, MOST_COST), -MOST_COST)
         site = own.node_int[NodeInt.SITE, n]
         row[TargetRow.TRIP] = (trips[c, site] - trips[c, site_here]) / min(patience, 1000.0)
         if not own.image_present[n, image]:
@@ -268,7 +269,6 @@ def target_options(
     wanted: Int[Array, " nodes"],
     ceiling: Ceiling,
     trip_ms: Float[Array, "containers sites"],
-    past: Float[Array, "samples containers"],
     keep: int,
     folding: bool,
     left: int,
@@ -282,7 +282,6 @@ def target_options(
         wanted: `OPEN` for each node that may receive, else `BARRED`.
         ceiling: how far a target may be filled.
         trip_ms: as `targets.trip_to_users_ms` gives it.
-        past: CPU usage of each container at the decisions remembered and now.
         keep: a node that stays on the short list however it scores; -1 for none.
         folding: whether its node is being folded.
         left: containers of its node that are still to be placed after it.
@@ -308,10 +307,10 @@ def target_options(
             trip_ms,
             plan.targets.most_crossing,
             figures.rate_per_s,
-            figures.by_node,
-            figures.first,
+            plan.draft.by_node,
+            plan.draft.first,
             figures.history,
-            past,
+            figures.past,
             figures.span_w,
             sheet,
             rows[1:],
