@@ -117,5 +117,5 @@ def finish_draining(plan: Plan) -> None:
         if may and draft.is_emptied(n):
             plan.power.let_go(n)
         else:
-            plan.power.call_off(n)
+            plan.power.wake(n)
             draft.stays[n] = Reason.NO_IMPROVING_TARGET

@@ -21,7 +21,7 @@ from fogfold.policy.emptying import finish_draining
 from fogfold.policy.overload import NO_DETECTION, Detection
 from fogfold.policy.params import RuleParams
 from fogfold.policy.plan import Plan
-from fogfold.policy.sleeping import TOO_SOON, Evidence
+from fogfold.policy.sleeping import Evidence
 from fogfold.policy.targets import Fit, trip_to_users_ms
 
 __all__ = ["Act", "Rule", "explain", "leave_hot"]
@@ -100,4 +100,4 @@ def explain(plan: Plan) -> None:
         elif draft.arriving[n] > 0:
             draft.stays[n] = Reason.IN_FLIGHT
         else:
-            draft.stays[n] = TOO_SOON
+            draft.stays[n] = Reason.COOLDOWN

@@ -26,10 +26,7 @@ from fogfold.policy.sheet import hold_room
 from fogfold.policy.targets import ASLEEP, FULL, OPEN, Ceiling, Targets
 from fogfold.units import HOUR_S
 
-__all__ = ["TOO_SOON", "Evidence", "PowerSwitch", "SleepingParams"]
-
-TOO_SOON = Reason.COOLDOWN
-"""Why a node stays on for want of evidence."""
+__all__ = ["Evidence", "PowerSwitch", "SleepingParams"]
 
 
 @dataclass(frozen=True)
@@ -213,11 +210,7 @@ class PowerSwitch:
         return n
 
     def wake(self, node: int) -> None:
-        """Wake a node ahead of need; no sign of a shortage."""
-        self.call_off(node)
-
-    def call_off(self, node: int) -> None:
-        """Keep a node on that is draining; no sign of a shortage."""
+        """Wake a node, or keep one on that is draining; no sign of a shortage."""
         self._wake(node)
         self.woken -= 1
 
@@ -248,7 +241,7 @@ class PowerSwitch:
         if self._saving_wh[node] <= 0.0:
             return Reason.SCORE_LOW
         if not self.calm or self._cooling[node]:
-            return TOO_SOON
+            return Reason.COOLDOWN
         left = self._capacity - self._draft.view.fleet.capacity[:, node]
         if not (left > 1e-9 * self._capacity).all() or (self._promised > self._params.sleep_requested * left).any():
             return Reason.NO_ROOM
@@ -275,7 +268,7 @@ class PowerSwitch:
         wasteful_first = empty[np.lexsort((empty, -fleet.idle_w[empty]))]
         left = len(empty)
         for n in wasteful_first.tolist():
-            reason = self.why_not(n) if left > self._params.spare_nodes else TOO_SOON
+            reason = self.why_not(n) if left > self._params.spare_nodes else Reason.COOLDOWN
             if reason is Reason.NONE:
                 self.let_go(n)
                 left -= 1

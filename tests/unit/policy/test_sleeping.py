@@ -10,7 +10,7 @@ import pytest
 from fogfold.model.node import NodeState
 from fogfold.model.reason import Reason
 from fogfold.policy.registry import policy
-from fogfold.policy.sleeping import TOO_SOON, Evidence
+from fogfold.policy.sleeping import Evidence
 from fogfold.testing.builders import a_cluster, a_container, a_node
 
 ASLEEP = NodeState.ASLEEP
@@ -35,7 +35,7 @@ def test_node_sleeps_only_after_calm_decisions(look, named, carry_out):
     for _ in range(2):
         proposal = rule.propose(view)
         assert proposal.sleep == ()
-        assert proposal.stays[1] == TOO_SOON
+        assert proposal.stays[1] == Reason.COOLDOWN
         view = carry_out(view, proposal)
     assert rule.propose(view).sleep == (1,)
 
@@ -130,7 +130,7 @@ def test_memory_in_use_wakes_as_well(look, named):
         ({"sleep_requested": 0.39}, Reason.NO_ROOM),
         ({"sleep_load": 0.19}, Reason.NODE_HOT),
         ({"sleep_space": 0.04}, Reason.NODE_HOT),
-        ({"spare_nodes": 1}, TOO_SOON),
+        ({"spare_nodes": 1}, Reason.COOLDOWN),
         ({"sleep_s": 50.0}, Reason.SCORE_LOW),
     ],
 )
