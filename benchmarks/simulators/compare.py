@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from fogfold.cli.bench_rows import machine
 from simulators.draw import MOVES_A_STEP, draw_day, ground
 from simulators.play import VARIANTS
 from simulators.rows import Run, rows_of
@@ -75,17 +75,6 @@ def compare(seed: int, rounds: int, worlds: int) -> list[Run]:
             for simulator, variants in VARIANTS.items():
                 runs += [play(others, simulator, variant.name, path, variant.name) for variant in variants]
     return runs
-
-
-def machine() -> dict[str, Any]:
-    """What the figures were taken on, as far as it matters for them."""
-    model = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    return {"processor": model, "cores": os.cpu_count(), "python": platform.python_version()}
 
 
 def table(rows: list[dict[str, Any]]) -> str:

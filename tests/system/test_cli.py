@@ -9,7 +9,6 @@ import sys
 import numpy as np
 import pytest
 
-from fogfold.cli.app import main
 from fogfold.errors import EXIT_CODES
 
 RUN_KEYS = [
@@ -17,18 +16,6 @@ RUN_KEYS = [
     *("migration_cost", "mean_latency_ms", "moves", "failed_moves", "refused", "total_cost", "terms"),
     *("work_core_h", "waiting_container_h", "first_placements", "decision_ms_p50", "decision_ms_p99", "cpu_s"),
 ]
-
-
-@pytest.fixture
-def fogfold(capsys):
-    """Run a command line; gives exit code, standard output and error output."""
-
-    def call(*arguments):
-        code = main([str(argument) for argument in arguments])
-        caught = capsys.readouterr()
-        return code, caught.out, caught.err
-
-    return call
 
 
 def test_run_prints_one_object_with_the_documented_keys(fogfold):

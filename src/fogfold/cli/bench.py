@@ -5,7 +5,7 @@ from __future__ import annotations
 from cyclopts import App
 
 from fogfold.cli.bench_rolling import rolling
-from fogfold.cli.bench_rows import machine, show, words
+from fogfold.cli.bench_rows import show, words
 from fogfold.cli.bench_snapshot import snapshot
 from fogfold.cli.output import progress
 from fogfold.evaluate.planetlab.bench import run as run_planetlab
@@ -17,8 +17,6 @@ __all__ = ["bench"]
 bench = App(name="bench", help="Run a named benchmark.")
 bench.command(snapshot)
 bench.command(rolling)
-
-_machine = machine  # under this name other commands know it
 
 
 @bench.command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from fogfold.cli.bench_rows import machine, words
+from fogfold.cli.bench_rows import as_object, words
 from fogfold.cli.options import jobs_of, seeds_of
 from fogfold.cli.output import print_json, progress, screen
 from fogfold.errors import ModelError, UnknownNameError, did_you_mean
@@ -74,15 +74,14 @@ def rolling(
     lines, room = summarise_days(rows), room_of(rows)
     if json:
         print_json(
-            {
-                "bench": "rolling",
-                "machine": machine(),
-                "rows": [row.as_json() for row in rows],
-                "figures": figures.as_json(),
-                "tuning_worlds": tuning_worlds,
-                "summary": [line.as_json() for line in lines],
-                "room": None if room is None else room.as_json(),
-            }
+            as_object(
+                "rolling",
+                [row.as_json() for row in rows],
+                figures=figures.as_json(),
+                tuning_worlds=tuning_worlds,
+                summary=[line.as_json() for line in lines],
+                room=None if room is None else room.as_json(),
+            )
         )
         return 0
     screen().print(_table(lines))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from cyclopts import App
-from rich.table import Table
 
-from fogfold.cli.bench_rows import machine, words
+from fogfold.cli.bench_rows import as_object, table_of, words
 from fogfold.cli.output import Track as Bar
 from fogfold.cli.output import print_json, progress, screen
 from fogfold.errors import ModelError, UnknownNameError, did_you_mean
@@ -148,22 +147,12 @@ def _show(name: str, rows: Sequence[BacktestRow | ForecastSpeedRow], turns: Sequ
     plain = [row.as_json() for row in rows]
     turning = [row.as_json() for row in turns]
     if json:
-        found: dict[str, Any] = {"bench": name, "machine": machine(), "rows": plain}
-        print_json(found | ({"turning": turning} if turns else {}))
+        print_json(as_object(name, plain, **({"turning": turning} if turns else {})))
         return
-    screen().print(_table(plain))
+    screen().print(table_of(plain, _text))
     if turns:
         screen().print()
-        screen().print(_table(turning))
-
-
-def _table(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for key in rows[0]:
-        table.add_column(key, justify="left" if isinstance(rows[0][key], str) else "right")
-    for row in rows:
-        table.add_row(*(_text(value) for value in row.values()))
-    return table
+        screen().print(table_of(turning, _text))
 
 
 def _text(value: object) -> str:

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 
 from fogfold.model.cluster import Cluster, Group, Scope
 from fogfold.model.container import Container, Movability
-from fogfold.model.geography import great_circle_km
 from fogfold.model.identity import ContainerId, GroupId, NodeId
 from fogfold.model.node import Node, NodeState
-from fogfold.model.placement import SLACK
+from fogfold.model.placement import SLACK, data_distance_km
 from fogfold.model.reason import Reason
 from fogfold.model.resources import RESOURCE_COUNT
 from fogfold.model.snapshot import Snapshot
@@ -117,7 +116,7 @@ class Ledger:
             return Reason.ACCELERATOR
         if container.pinned_to is not None and container.pinned_to != node_id:
             return Reason.PINNED
-        if self._too_far(container, node):
+        if data_distance_km(self.cluster, container, node) > container.data_distance_km * (1 + SLACK):
             return Reason.DATA_DISTANCE
         reason = self._room(container, node)
         return reason if reason is not Reason.NONE else self._group(container, node)
@@ -144,14 +143,6 @@ class Ledger:
             if other is not None and name != container.id:
                 taken += other.count
         return taken + need.count <= node.accelerator.count
-
-    def _too_far(self, container: Container, node: Node) -> bool:
-        if container.data_site is None or node.site == container.data_site:
-            return False
-        sites, index = self.cluster.sites, self.cluster.site_index
-        here, there = sites[index[node.site]], sites[index[container.data_site]]
-        km = great_circle_km(here.latitude_deg, here.longitude_deg, there.latitude_deg, there.longitude_deg)
-        return km > container.data_distance_km * (1 + SLACK)
 
     def _room(self, container: Container, node: Node) -> Reason:
         capacity = node.capacity.as_tuple()

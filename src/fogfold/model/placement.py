@@ -19,7 +19,7 @@ from fogfold.model.reason import Reason
 from fogfold.model.resources import Resource
 from fogfold.model.snapshot import Snapshot
 
-__all__ = ["SLACK", "occupants", "refusal"]
+__all__ = ["SLACK", "data_distance_km", "occupants", "refusal"]
 
 SLACK = 1e-9
 """Relative slack of every comparison with a capacity or a distance, so that sums in another order, or another
@@ -65,7 +65,7 @@ def refusal(snapshot: Snapshot, container_id: ContainerId, node_id: NodeId, *, c
         return Reason.ACCELERATOR
     if container.pinned_to is not None and container.pinned_to != node_id:
         return Reason.PINNED
-    if _data_distance_km(cluster, container, node) > container.data_distance_km * (1 + SLACK):
+    if data_distance_km(cluster, container, node) > container.data_distance_km * (1 + SLACK):
         return Reason.DATA_DISTANCE
     reason = _room(snapshot, container, node, ceiling)
     if reason is not Reason.NONE:
@@ -87,7 +87,8 @@ def _has_accelerator(snapshot: Snapshot, container: Container, node: Node) -> bo
     return taken + need.count <= node.accelerator.count
 
 
-def _data_distance_km(cluster: Cluster, container: Container, node: Node) -> float:
+def data_distance_km(cluster: Cluster, container: Container, node: Node) -> float:
+    """How far a container on a node would be from its data, in km; -infinity where it depends on none."""
     if container.data_site is None:
         return -math.inf
     if node.site == container.data_site:

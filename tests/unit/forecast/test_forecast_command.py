@@ -7,19 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from fogfold.cli.app import main
-
 KEYS = ["trace", "forecaster", "default", "horizon_min", "mase", "coverage_90", "cpu_s"]
-
-
-@pytest.fixture
-def fogfold(capsys):
-    def call(*arguments):
-        code = main([str(argument) for argument in arguments])
-        caught = capsys.readouterr()
-        return code, caught.out, caught.err
-
-    return call
 
 
 @pytest.fixture
