@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml
 
 # Tests train and meet agents of other libraries; a demonstration needs none of that.
 $(TESTED): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report,exact,train,env]' --group dev --group agents
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report,exact,train,env,serve,postgres]' --group dev --group agents
 	@touch $@
 
 demo: $(STAMP) ## A day of a small city, with and without folding; writes report.html

@@ -1,0 +1,1 @@
+"""The way from one form of the database to the next, as Alembic walks it; run by `adapters.storage.schema`."""
