@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cyclopts import App
 
+from fogfold.cli.bench_rehearse import rehearse_bench
 from fogfold.cli.bench_rolling import rolling
 from fogfold.cli.bench_rows import show, words
 from fogfold.cli.bench_snapshot import snapshot
@@ -17,6 +18,7 @@ __all__ = ["bench"]
 bench = App(name="bench", help="Run a named benchmark.")
 bench.command(snapshot)
 bench.command(rolling)
+bench.command(rehearse_bench, name="rehearse")
 
 
 @bench.command

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
 from rich.table import Table
 
 from fogfold.cli.bench_rows import as_object, words
 from fogfold.cli.options import jobs_of, seeds_of
 from fogfold.cli.output import print_json, progress, screen
 from fogfold.errors import ModelError, UnknownNameError, did_you_mean
-from fogfold.evaluate.rolling.bench import LINEUP, Figures, run_days, workers
+from fogfold.evaluate.rolling.bench import LINEUP, Figures, RollingRow, run_days, workers
 from fogfold.evaluate.rolling.room import PolicyLine, Room, room_of, summarise_days
 from fogfold.evaluate.rolling.tune import FIRST_TUNING_SEED, tune_figures, tuning_days
 from fogfold.evaluate.statistics import Interval
@@ -61,34 +65,63 @@ def rolling(
     if seeds[-1] >= FIRST_TUNING_SEED:
         raise ModelError(f"seed {seeds[-1]} is asked for; worlds from {FIRST_TUNING_SEED} on are for tuning alone")
     total = tuning_days(tuning_worlds) + len(names) * len(seeds)
-    with workers(jobs_of(jobs)) as mapper, progress("tuning", total, "days") as track:
-        figures = tune_figures(
-            nodes, containers, migration_price, worlds=tuning_worlds, mapper=mapper, on_day=lambda: track.by()
+    figures: Figures | None = None
+    rows: list[RollingRow] = []
+    whole = True
+    try:
+        with workers(jobs_of(jobs)) as mapper, progress("tuning", total, "days") as track:
+
+            def keep(row: RollingRow) -> None:
+                rows.append(row)
+                track.by()
+
+            figures = tune_figures(
+                nodes, containers, migration_price, worlds=tuning_worlds, mapper=mapper, on_day=lambda: track.by()
+            )
+            track.name("judging")
+            run_days(*(nodes, containers, migration_price, names, seeds, figures), mapper=mapper, on_row=keep)
+    except KeyboardInterrupt:
+        whole = False
+    _show(rows, figures, tuning_worlds, json)
+    if not whole:
+        judged = f"after {len(rows)} of {len(names) * len(seeds)} judged days, which are kept"
+        Console(stderr=True).print(
+            f"fogfold: interrupted {judged if figures else 'while tuning, nothing is judged yet'}"
         )
-        track.name("judging")
-        rows = run_days(
-            *(nodes, containers, migration_price, names, seeds, figures),
-            mapper=mapper,
-            on_row=lambda _: track.by(),
-        )
-    lines, room = summarise_days(rows), room_of(rows)
+        return 130
+    return 0
+
+
+def _show(rows: Sequence[RollingRow], figures: Figures | None, tuning_worlds: int, json: bool) -> None:
+    """Print what was judged; policies that played fewer worlds than others (an interruption) stand in no summary.
+
+    Args:
+        rows: the days that were judged.
+        figures: what the policies went by; None where nothing was judged for want of them.
+        tuning_worlds: how many worlds the figures are tuned on.
+        json: whether to print one JSON object.
+    """
+    days = Counter(row.policy for row in rows)
+    compared = [row for row in rows if days[row.policy] == max(days.values())]
+    lines, room = summarise_days(compared), room_of(compared)
     if json:
         print_json(
             as_object(
                 "rolling",
                 [row.as_json() for row in rows],
-                figures=figures.as_json(),
+                figures=None if figures is None else figures.as_json(),
                 tuning_worlds=tuning_worlds,
                 summary=[line.as_json() for line in lines],
                 room=None if room is None else room.as_json(),
             )
         )
-        return 0
-    screen().print(_table(lines))
-    screen().print(f"\n{_figures_text(figures, tuning_worlds)}", markup=False)
+        return
+    if lines:
+        screen().print(_table(lines))
+    if figures is not None:
+        screen().print(f"\n{_figures_text(figures, tuning_worlds)}", markup=False)
     if room is not None:
         screen().print(_room_text(room), markup=False)
-    return 0
 
 
 def _table(lines: list[PolicyLine]) -> Table:

@@ -17,6 +17,7 @@ from fogfold.evaluate.metrics import StepRecord, result_of, series_of
 from fogfold.evaluate.result import RunResult, RunSeries, SiteMap
 from fogfold.model.node import NodeState
 from fogfold.policy.base import Policy
+from fogfold.policy.foresight import Foresighted
 from fogfold.policy.orders import orders_of
 from fogfold.world.invariants import check_step
 from fogfold.world.scenario.build import BuiltScenario
@@ -65,6 +66,8 @@ def run_episode(
     if steps < 1:
         raise ModelError(f"the scenario lasts {built.ticks} ticks; one step takes {ticks}")
     policy.reset(built.seed)
+    if isinstance(policy, Foresighted):
+        policy.foresee(built.workload)
     records: list[StepRecord] = []
     asleep_s = np.zeros(fleet.nodes)
     cpu_before = time.process_time()

@@ -70,6 +70,7 @@ def solve_assignment(
     time_limit_s: float | None = None,
     node_limit: int | None = None,
     rows: Float[Array, "rows nodes"] | None = None,
+    asleep: Bool[Array, " nodes"] | None = None,
 ) -> Assignment:
     """The best plan of a decision.
 
@@ -81,16 +82,22 @@ def solve_assignment(
         time_limit_s: time after which to stop with what there is, in s; None for no limit.
         node_limit: branch-and-bound nodes after which to stop; None for no limit.
         rows: further rows `row . awake >= 1` that the plan must keep.
+        asleep: nodes that must be asleep after the plan, where some are given; if there is no such plan, the cost and
+            the bound are infinite.
 
     Raises:
         MissingExtraError: if HiGHS is not installed.
     """
     model = _Model(folding, held=held)
     model.add_budget(budget)
+    if asleep is not None:
+        model.add_sleep(asleep)
     model.add_covers(cover_rows(folding) if rows is None else np.concatenate([cover_rows(folding), rows]))
     program = model.columns.program(model.rows)
     solution = solve(program, gap=gap, time_limit_s=time_limit_s, node_limit=node_limit)
     bound_w = solution.bound + model.fixed_w
+    if solution.values is None and solution.proven and asleep is not None:
+        return Assignment(folding.home, folding.awake_anyway, np.inf, np.inf, proven=True)
     if solution.values is None and solution.proven:
         raise InvariantError(
             f"the full model of {len(folding.may_run)} nodes has no solution, though doing nothing is one; "
@@ -234,6 +241,11 @@ class _Model:
         homes = np.flatnonzero(self._pairs.is_home)
         if budget is not None and len(homes):
             self.rows.put(int(self.rows.add(1, low=float(len(homes) - budget))[0]), self._pair[homes], 1.0)
+
+    def add_sleep(self, asleep: Bool[Array, " nodes"]) -> None:
+        """These nodes are not awake."""
+        which = self._awake[np.flatnonzero(asleep)]
+        self.rows.put(self.rows.add(len(which), high=0.0), which, 1.0)
 
     def add_covers(self, covers: Float[Array, "rows nodes"]) -> None:
         """Rows `row . awake >= 1`."""

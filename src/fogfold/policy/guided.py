@@ -11,13 +11,14 @@ the same marks and masks. It needs the solver HiGHS.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from fogfold.compiled import Array
-from fogfold.encoding.arrays import FleetArrays
+from fogfold.encoding.arrays import ClusterView, FleetArrays
 from fogfold.model.reason import Reason
 from fogfold.model.resources import check_number
 from fogfold.policy.carry_out import carry_out, move_others
@@ -35,7 +36,7 @@ from fogfold.policy.space import Space
 from fogfold.policy.targets import Fit, trip_to_users_ms
 from fogfold.policy.workbench import CI, NI, Tastes, Workbench, workbench_of
 
-__all__ = ["GUIDED", "GuidedParams"]
+__all__ = ["GUIDED", "Emptying", "GuidedParams"]
 
 _ATTEMPTS = ((False, 0.0, False), (False, 0.0, True), (False, 0.02, False), (True, 0.0, False), (True, 0.0, True))
 """Tried in turn until a plan is good enough: whether the compact model is solved to the end; the share of the room that
@@ -65,15 +66,25 @@ class GuidedParams(RuleParams):
             check_number(name, getattr(self, name))
 
 
-class _Emptying:
-    """Empties the nodes that the compact model does not keep."""
+class Emptying:
+    """Empties the nodes that the compact model does not keep.
 
-    def __init__(self, params: GuidedParams) -> None:
+    Args:
+        params: the policy's figures.
+        foreseen: the view that the choice is made for, where that is not how the plan's view stands: other usage, other
+            curves, but the same placement.
+    """
+
+    def __init__(
+        self, params: GuidedParams, foreseen: Callable[[ClusterView], ClusterView] = lambda view: view
+    ) -> None:
         self._params = params
+        self._foreseen = foreseen
         self._fleet: FleetArrays | None = None
         self._trip_ms: Float[Array, "containers sites"] = np.zeros((0, 0))
 
     def __call__(self, plan: Plan) -> None:
+        """Empty them on the plan, and note why the others stay."""
         fleet = plan.view.fleet
         if fleet is not self._fleet:
             self._fleet, self._trip_ms = fleet, trip_to_users_ms(fleet)
@@ -92,8 +103,10 @@ class _Emptying:
 
     def _best_plan(self, plan: Plan, may_close: Bool[Array, " nodes"]) -> Workbench:
         """The best plan that was found, on a workbench."""
-        params, budget, rows = self._params, plan.draft.room_for_moves, margin_rows(plan)
+        params, budget, then = self._params, plan.draft.room_for_moves, self._foreseen(plan.view)
+        rows = margin_rows(plan, then.usage)
         folding = remaining_decision(plan, may_close, self._trip_ms)
+        folding = replace(folding, view=replace(folding.view, fleet=then.fleet, usage=then.usage))
         tastes = self._tastes(plan)
         best: Workbench | None = None
         best_w = enough_w = np.inf
@@ -139,7 +152,7 @@ class _Emptying:
 
 def _make(name: str, params: GuidedParams) -> Rule:
     require_solver()
-    return Rule(name, params, fit=Fit.FULLEST, relieve=relieve_by_few_moves, empty=_Emptying(params))
+    return Rule(name, params, fit=Fit.FULLEST, relieve=relieve_by_few_moves, empty=Emptying(params))
 
 
 GUIDED = Recipe(

@@ -39,8 +39,11 @@ class RuleParams(SleepingParams):
     space_fill_mark: float = 0.8
     """Share of memory, network or disk in use up to which emptying may fill its targets; memory grows with load."""
     move_share: float = 0.1
-    """Most containers on the move at once, as a share of all (at least eight): moves share links, and a move that
-    takes too long is undone."""
+    """Most containers on the move at once, as a share of all (but at least `least_moves`): moves share links, and a
+    move that takes too long is undone."""
+    least_moves: int = 8
+    """Containers that may be on the move at once however few there are: a tenth of a small cluster would not empty a
+    single node, and its few moves share no link for long."""
     least_rate_bit_s: float = 100e6
     """What every move over a site's uplink must be left of it, in bit/s: pre-copy has to outrun what is rewritten
     meanwhile, or the container stands still while the rest is sent. Moves beyond that wait for a later decision."""
@@ -66,7 +69,7 @@ class RuleParams(SleepingParams):
         for name in ("low_mark", "late_limit"):
             check_number(name, float(getattr(self, name)), high=1.0)
         check_number("sleep_s", float(self.sleep_s), above=True)
-        for name in ("least_rate_bit_s", "minimum_saving", "trip_per_ms", "image_per_gib"):
+        for name in ("least_rate_bit_s", "minimum_saving", "trip_per_ms", "image_per_gib", "least_moves"):
             check_number(name, float(getattr(self, name)))
         for fill, high in (("fill_mark", "high_mark"), ("space_fill_mark", "space_high_mark")):
             if not getattr(self, fill) <= getattr(self, high) <= _CEILING:

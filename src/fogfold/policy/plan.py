@@ -20,10 +20,8 @@ from fogfold.policy.sleeping import Evidence, PowerSwitch
 from fogfold.policy.targets import Fit, Targets, Taste
 from fogfold.policy.worth import MoveEstimate, estimate_moves, move_cost_wh, sleep_saving_wh
 
-__all__ = ["LEAST_MOVES", "Plan"]
+__all__ = ["Plan"]
 
-LEAST_MOVES = 8
-"""Moves that may go on at once in the smallest of clusters."""
 _SHARING = 2
 """Moves that share their links on average: those of a node start together, but the small ones are soon over."""
 
@@ -54,7 +52,8 @@ class Plan:
         self.view = view
         self.params = params
         self.detection = detection
-        limit = max(LEAST_MOVES, math.ceil(params.move_share * fleet.containers)) - int((view.target >= 0).sum())
+        at_once = max(int(params.least_moves), math.ceil(params.move_share * fleet.containers))
+        limit = at_once - int((view.target >= 0).sum())
         self.draft = Draft(
             view, ceiling=max(params.relief_ceiling), move_limit=max(0, limit), with_history=detection.rule != OFF
         )

@@ -55,10 +55,13 @@ POLICIES: Mapping[str, Entry] = MappingProxyType(
         "high-node-utilization": Entry("fogfold.policy.high_node_utilization", "HIGH_NODE_UTILIZATION"),
         "balanced": Entry("fogfold.policy.balanced", "BALANCED"),
         "guided": Entry("fogfold.policy.guided", "GUIDED", classic=False),
+        "mpc": Entry("fogfold.policy.mpc", "MPC", classic=False, by_name_only=True),
+        "clairvoyant": Entry("fogfold.policy.clairvoyant", "CLAIRVOYANT", classic=False, by_name_only=True),
         "exact": Entry("fogfold.policy.exact", "EXACT", classic=False, by_name_only=True),
         "learned": Entry(
             "fogfold.policy.learned.policy", "LEARNED", classic=False, by_name_only=True, takes="checkpoint"
         ),
+        "rehearsed": Entry("fogfold.decide.policy", "REHEARSED", classic=False, by_name_only=True, takes="rule"),
     }
 )
 """All policies, in the order in which tables show them."""

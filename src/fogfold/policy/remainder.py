@@ -69,12 +69,17 @@ def remaining_decision(
     )
 
 
-def margin_rows(plan: Plan) -> Float[Array, "rows nodes"]:
-    """Rows `row . awake >= 1`: what the power rule wants the nodes that stay on to offer beyond what is used of it."""
+def margin_rows(plan: Plan, usage: Float[Array, "4 containers"] | None = None) -> Float[Array, "rows nodes"]:
+    """Rows `row . awake >= 1`: what the power rule wants the nodes that stay on to offer beyond what is used of it.
+
+    Args:
+        plan: the plan so far.
+        usage: what containers use, where not what the plan's view says.
+    """
     params, view = plan.params, plan.view
     open_capacity = np.where(plan.targets.open() == OPEN, view.fleet.capacity, 0.0)
     share = np.array([params.sleep_load, params.sleep_space, params.sleep_space, params.sleep_space])
-    used = view.usage.sum(axis=1) / share
+    used = (view.usage if usage is None else usage).sum(axis=1) / share
     promised = view.fleet.request.sum(axis=1) / params.sleep_requested
     need = np.concatenate([used, promised])
     offered = np.concatenate([open_capacity, open_capacity])

@@ -27,13 +27,14 @@ from fogfold.evaluate.snapshots.variant import Variant
 from fogfold.evaluate.snapshots.variant import variant as variant_named
 from fogfold.model.node import NodeState
 from fogfold.model.snapshot import Snapshot
+from fogfold.policy.assignment import pair_count
 from fogfold.policy.base import Policy, Proposal
-from fogfold.policy.compact import compact_bound
+from fogfold.policy.compact import Bound, compact_bound
 from fogfold.policy.folding import Folding, folding_of
-from fogfold.policy.plan import LEAST_MOVES
 from fogfold.policy.registry import policy as policy_named
 from fogfold.policy.registry import recipe
 from fogfold.policy.targets import Ceiling
+from fogfold.policy.tighter import tightened_bound
 from fogfold.units import HOUR_S
 
 __all__ = [
@@ -63,6 +64,7 @@ SETTINGS: Mapping[str, Any] = {
     "trip_per_ms": 0.0,
     "image_per_gib": 0.0,
     "late_limit": 1.0,
+    "least_moves": 0,
     "low_mark": 1.0,
     "high_mark": CEILING,
     "fill_mark": CEILING,
@@ -72,6 +74,8 @@ SETTINGS: Mapping[str, Any] = {
 """Figures that every policy that has them is given; all others keep their defaults."""
 
 _WARM_UP_NODES = 6
+_TIGHTENED_PAIRS = 12_000
+"""Most pairs of a container and a node up to which the bound is tightened: seconds for each bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,7 @@ def moves_within(budgets: Sequence[float | None], containers: int, variant: Vari
         variant: how they are drawn.
 
     Raises:
-        ModelError: if a budget is no share in ]0, 1], or allows fewer moves than every policy may make.
+        ModelError: if a budget is no share in ]0, 1], or allows no move at all.
     """
     units = containers - int(containers * variant.paired) // 2
     limits: list[int | None] = []
@@ -121,10 +125,10 @@ def moves_within(budgets: Sequence[float | None], containers: int, variant: Vari
         if not 0.0 < budget <= 1.0:
             raise ModelError(f"budget is {budget:g}; give a share of containers above 0 and at most 1, or none at all")
         limit = int(budget * units)
-        if limit < LEAST_MOVES:
+        if limit < 1:
             raise ModelError(
-                f"budget {budget:g} is {limit} moves of {units} containers, but every policy may make {LEAST_MOVES}; "
-                f"give at least {LEAST_MOVES / units:.2g}, or draw more nodes"
+                f"budget {budget:g} allows no move of {units} containers; give at least {1.0 / units:.2g}, or draw "
+                "more nodes"
             )
         limits.append(limit)
     return limits
@@ -168,7 +172,7 @@ def run_snapshots(
     for seed in seeds:
         case = _Case(drawn_snapshot(nodes, count, seed, kind))
         for budget, limit in zip(budgets, limits, strict=True):
-            bound = compact_bound(case.folding, limit)
+            bound = case.bound(limit)
             for name in policies:
                 value_w, cpu_s = case.judge(policy_for_snapshot(name, limit, case.fleet, more.get(name, {})), limit)
                 found_w = bound.anyway_w - value_w
@@ -191,7 +195,7 @@ def policy_for_snapshot(name: str, limit: int | None, fleet: FleetArrays, more: 
     """
     wanted = dict(SETTINGS)
     # A share that gives the limit back whatever way it is rounded up.
-    wanted["move_share"] = 1.0 if limit is None else max(limit - 0.5, 0.5) / max(fleet.containers, 1)
+    wanted["move_share"] = 1.0 if limit is None else (limit - 0.5) / max(fleet.containers, 1)
     known = {field.name for field in fields(recipe(name).params)}
     return policy_named(name, **{**{key: value for key, value in wanted.items() if key in known}, **more})
 
@@ -211,6 +215,12 @@ class _Case:
         self.fleet = fleet_arrays(snapshot.cluster)
         self.view = view_of(snapshot, self.fleet)
         self.folding: Folding = folding_of(self.view, ceiling=Ceiling(CEILING, CEILING))
+
+    def bound(self, limit: int | None) -> Bound:
+        """What no plan of at most so many moves can beat."""
+        if pair_count(self.folding) > _TIGHTENED_PAIRS:
+            return compact_bound(self.folding, limit)
+        return tightened_bound(self.folding, limit)
 
     def judge(self, policy: Policy, limit: int | None) -> tuple[float, float]:
         """Mean power that a policy's proposal leads to, in W, and the CPU time of the decision, in s."""
