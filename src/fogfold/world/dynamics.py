@@ -137,9 +137,9 @@ def _is_changing(node_int: Array) -> bool:
 
 @compiled
 def _advance_worlds(
-    first: int, last: int, ticks: int, moves: Array, power: Array, fixed: Fixed, state: Live, tape: Future
+    first: int, last: int, ticks: int, done: int, moves: Array, power: Array, fixed: Fixed, state: Live, tape: Future
 ) -> None:
-    """One step of some worlds of a batch: orders, then ticks."""
+    """One step of some worlds of a batch, or the rest of it once so many ticks are done: orders, then ticks."""
     fixed = _lend(fixed)
     for w in range(first, last):
         live = one_world(state, w)
@@ -160,7 +160,7 @@ def _advance_worlds(
                 advance_moves(fixed, live)
             if live.clock[K.UNPLACED] > 0:
                 restart_unplaced(fixed, live)
-            serve(fixed, live, future, 1.0 / (k + 1))
+            serve(fixed, live, future, 1.0 / (done + k + 1))
             if _is_changing(live.node_int):
                 advance_nodes(fixed, live)
             live.clock[K.TICK] += 1
@@ -207,6 +207,7 @@ def advance(
     orders: Orders,
     *,
     ticks: int | None = None,
+    done: int = 0,
     threads: Executor | None = None,
 ) -> None:
     """Carry out the orders and let `ticks` ticks pass (a step's worth, where not given), in place.
@@ -217,6 +218,7 @@ def advance(
         state: the batch of worlds; overwritten.
         orders: what to do first.
         ticks: how many ticks.
+        done: ticks of the present step that are over already: mean usage goes on from there, where a step is cut.
         threads: a pool of threads to share the worlds among, in `CHUNKS` parts; pays off from some ten worlds on.
 
     Raises:
@@ -234,7 +236,7 @@ def advance(
             f"orders are for {len(orders.moves)} worlds and {orders.power.shape[-1]} nodes, "
             f"the batch has {worlds} and {frame.fleet.nodes}"
         )
-    rest = (ticks, orders.moves, orders.power, fixed_of(frame), Live(*state.arrays()), _future_of(tape))
+    rest = (ticks, done, orders.moves, orders.power, fixed_of(frame), Live(*state.arrays()), _future_of(tape))
     if threads is None or worlds == 1:
         _advance_worlds(0, worlds, *rest)
         return
