@@ -83,7 +83,10 @@ def train(
             if report.warning:
                 lines.print(f"warning: {report.warning}", style="yellow", markup=False)
 
-        outcome = run(settings, out, device=device, on_update=told)
+        def taught(what: str, done: int, of: int) -> None:
+            track.name(f"warm-up: {done} of {of} {what}")
+
+        outcome = run(settings, out, device=device, on_update=told, on_lesson=taught)
     if json:
         print_json(
             {

@@ -66,6 +66,8 @@ class StageBatch:
     chosen: Tensor
     log_prob: Tensor
     """With which it was drawn."""
+    taught: Tensor | None = None
+    """(choices, options), True where the teacher would take it; None where there was none."""
 
 
 def stage_batches(
@@ -81,10 +83,13 @@ def stage_batches(
         rows = np.zeros((len(found), most, STAGE_ROWS[stage]), np.float32)
         lead = np.zeros((len(found), most), np.float32)
         legal = np.zeros((len(found), most), bool)
+        taught = np.zeros((len(found), most), bool)
         for i, (_, c) in enumerate(found):
             rows[i, : len(c.lead)] = c.rows
             lead[i, : len(c.lead)] = c.lead
             legal[i, : len(c.lead)] = True
+            if c.taught is not None:
+                taught[i, : len(c.lead)] = c.taught > 0.0
         out.append(
             StageBatch(
                 stage,
@@ -94,6 +99,7 @@ def stage_batches(
                 torch.from_numpy(legal).to(device),
                 torch.tensor([c.chosen for _, c in found], device=device),
                 torch.tensor([c.log_prob for _, c in found], dtype=torch.float32, device=device),
+                torch.from_numpy(taught).to(device) if found[0][1].taught is not None else None,
             )
         )
     return out

@@ -15,6 +15,7 @@ import yaml
 
 from fogfold.errors import ModelError
 from fogfold.policy.learned.weights import Weights, save_weights
+from fogfold.train.ahead import AheadSeat
 from fogfold.train.ppo import Learner
 from fogfold.train.rollout import Seat
 from fogfold.train.settings import TrainSettings, read_settings
@@ -64,7 +65,9 @@ class RunFolder:
         with (self.path / _LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(dict(line), allow_nan=False) + "\n")
 
-    def keep(self, update: int, learner: Learner, seats: list[Seat], best: float, *, log_bytes: int) -> None:
+    def keep(
+        self, update: int, learner: Learner, seats: list[Seat] | list[AheadSeat], best: float, *, log_bytes: int
+    ) -> None:
         """Write a state that a later process can go on from; the old one stays whole until the new one is there."""
         partial = self.path / (_STATE + ".part")
         state = {
@@ -73,6 +76,7 @@ class RunFolder:
             "log_bytes": log_bytes,
             "policy": learner.policy.state_dict(),
             "value": learner.value.state_dict(),
+            "scale": learner.scale,
             "optimiser": learner.optimiser.state_dict(),
             "seats": pickle.dumps(seats),
         }
@@ -88,7 +92,7 @@ class RunFolder:
         file = self.path / _LOG
         return file.stat().st_size if file.is_file() else 0
 
-    def go_on(self, learner: Learner) -> tuple[int, float, list[Seat]]:
+    def go_on(self, learner: Learner) -> tuple[int, float, list[Seat] | list[AheadSeat]]:
         """Take up the state that was kept: the next update, the best judgement so far, and the worlds as they stood.
 
         What the log holds beyond it is cut off, since it will be written again.
@@ -97,8 +101,9 @@ class RunFolder:
         state = torch.load(self.path / _STATE, weights_only=True, map_location=learner.device)
         learner.policy.load_state_dict(state["policy"])
         learner.value.load_state_dict(state["value"])
+        learner.scale = state["scale"]
         learner.optimiser.load_state_dict(state["optimiser"])
-        seats: list[Seat] = pickle.loads(state["seats"])  # noqa: S301 - written by `keep` above
+        seats: list[Seat] | list[AheadSeat] = pickle.loads(state["seats"])  # noqa: S301 - written by `keep` above
         with (self.path / _LOG).open("r+b") as file:
             file.truncate(int(state["log_bytes"]))
         return int(state["update"]), float(state["best"]), seats

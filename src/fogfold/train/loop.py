@@ -1,4 +1,4 @@
-"""A training run from its first update to its last: play, learn, judge, keep.
+"""A training run from its first lesson to its last update: learn from a teacher, then play, learn, judge, keep.
 
 Same settings, same curve: every draw comes from a stream named after the update it belongs to, so that a run that was
 killed and goes on writes the same log as one that was not.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,13 @@ import numpy as np
 import torch
 
 from fogfold.policy.learned.choosers import Drawn
-from fogfold.policy.learned.weights import Weights
+from fogfold.policy.learned.weights import Weights, load_weights
 from fogfold.seeding import stream
+from fogfold.train.ahead import AheadSeat
+from fogfold.train.imitation import Imitator
 from fogfold.train.judge import Judge, Judgement
 from fogfold.train.keeping import RunFolder
+from fogfold.train.lessons import LessonStore
 from fogfold.train.ppo import Learner, UpdateFigures
 from fogfold.train.rollout import Seat
 from fogfold.train.settings import TrainSettings
@@ -59,8 +62,16 @@ def train(
     *,
     device: str = "cpu",
     on_update: Callable[[Report], None] | None = None,
+    on_lesson: Callable[[str, int, int], None] | None = None,
 ) -> Outcome:
     """Train a policy; goes on where the folder holds an unfinished run of the same settings.
+
+    Args:
+        settings: every figure of it.
+        folder: where it is kept.
+        device: where torch computes.
+        on_update: told after each update.
+        on_lesson: told in the warm-up: of what, how many of how many.
 
     Writes `settings.yaml`, `log.jsonl`, `best.safetensors` (least J in a judgement), `last.safetensors` and the state
     to go on from.
@@ -73,12 +84,13 @@ def train(
     learner = Learner(settings, torch.device(device))
     judge = Judge(settings)
     first, best = 0, math.inf
-    seats = [
-        Seat(settings, i, 1 + int(stream(settings.seed, "train", "cut", i).integers(_STEPS_A_DAY)))
-        for i in range(settings.seats)
-    ]
+    seats = _seats(settings)
     if kept.can_go_on:
         first, best, seats = kept.go_on(learner)
+    elif settings.start:
+        learner.policy.take(load_weights(Path(settings.start)))
+    elif settings.lesson_worlds > 0:
+        _warm_up(settings, kept, learner, on_lesson or (lambda what, done, all_: None))  # noqa: ARG005
     watch = _Watch()
     for update in range(first, settings.updates + 1):
         weights = learner.policy.weights(_notes(settings, update))
@@ -96,16 +108,64 @@ def train(
             break
         started = time.perf_counter()
         chooser = Drawn(weights, stream(settings.seed, "train", "draw", update))
-        experience = [seat.play(chooser, settings.steps) for seat in seats]
-        figures = learner.update(
-            experience, done=update / settings.updates, rng=stream(settings.seed, "train", "shuffle", update)
-        )
+        done, rng = update / settings.updates, stream(settings.seed, "train", "shuffle", update)
+        figures = _learned(settings, learner, seats, chooser, update, done, rng)
         warning = watch.see(figures.reward, judged)
         kept.log({"update": update, **asdict(figures)} | ({"warning": warning} if warning else {}))
         if on_update is not None:
             speed = settings.seats * settings.steps / (time.perf_counter() - started)
             on_update(Report(update, settings.updates, figures, judged, warning, speed))
     return Outcome(best, settings.updates, folder)
+
+
+def _seats(settings: TrainSettings) -> list[Seat] | list[AheadSeat]:
+    if settings.method == "ahead":
+        return [AheadSeat(settings, i) for i in range(settings.seats)]
+    return [
+        Seat(settings, i, 1 + int(stream(settings.seed, "train", "cut", i).integers(_STEPS_A_DAY)))
+        for i in range(settings.seats)
+    ]
+
+
+def _learned(
+    settings: TrainSettings,
+    learner: Learner,
+    seats: Sequence[Seat | AheadSeat],
+    chooser: Drawn,
+    update: int,
+    done: float,
+    rng: np.random.Generator,
+) -> UpdateFigures:
+    """One update's play, and what was learned from it."""
+    experience = [seat.play(chooser, settings.steps) for seat in seats if isinstance(seat, Seat)]
+    if experience:
+        return learner.update(experience, done=done, rng=rng)
+    groups = [
+        group
+        for i, seat in enumerate(seats)
+        if isinstance(seat, AheadSeat)
+        for group in seat.play(chooser, settings.steps, stream(settings.seed, "train", "go on", update, i))
+    ]
+    if not groups:
+        return UpdateFigures(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0)  # all chains were alike: nothing to learn from
+    return learner.update_ahead(groups, done=done, rng=rng)
+
+
+def _warm_up(settings: TrainSettings, kept: RunFolder, learner: Learner, told: Callable[[str, int, int], None]) -> None:
+    """Have worlds taught, and the network learn from them; a tenth of the worlds only says how well it does."""
+    store = LessonStore(kept.path / "lessons")
+    store.fill(settings, on_world=lambda done, worlds: told("worlds taught", done, worlds))
+    held_back = max(1, settings.lesson_worlds // 10)
+    learned = [lesson for k in range(held_back, settings.lesson_worlds) for lesson in store.read(k)]
+    asked = [lesson for k in range(held_back) for lesson in store.read(k)]
+    imitator = Imitator(
+        learner.policy, learned, rate=settings.lesson_rate, part=settings.lesson_part, device=learner.device
+    )
+    for k in range(settings.lesson_passes):
+        done = k / settings.lesson_passes
+        seen = imitator.learn(done=done, rng=stream(settings.seed, "train", "lessons", k))
+        kept.log({"lesson": k, "learned": asdict(seen), "held_back": asdict(imitator.judge(asked))})
+        told("passes over lessons", k + 1, settings.lesson_passes)
 
 
 def _notes(settings: TrainSettings, update: int) -> dict[str, Any]:

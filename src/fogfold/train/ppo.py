@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
+from fogfold.policy.learned.deciding import Choice
 from fogfold.train.advantages import advantages
-from fogfold.train.batch import contexts_of, stage_batches
+from fogfold.train.ahead import Group
+from fogfold.train.batch import Contexts, contexts_of, stage_batches
 from fogfold.train.losses import choice_terms, value_loss
 from fogfold.train.network import PolicyNetwork, ValueNetwork
 from fogfold.train.rollout import Step
@@ -17,13 +19,17 @@ from fogfold.train.settings import TrainSettings
 
 __all__ = ["Learner", "UpdateFigures"]
 
+_LEAST_TELLING = 1e-3
+"""Advantage, in standard deviations, below which a chain says nothing."""
+
 
 @dataclass(frozen=True)
 class UpdateFigures:
     """What is watched in an update."""
 
     reward: float
-    """Mean of a step: saving against the twin, as a share of the twin's cost."""
+    """Mean of a step: saving against the twin, as a share of the twin's cost. Of looks ahead: mean saving of each
+    group's best chain against the group, in steps of the idle fleet."""
     divergence: float
     clip_share: float
     entropy: float
@@ -35,6 +41,18 @@ class UpdateFigures:
     """Passes over the experience before the divergence called a halt."""
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """Decisions with their advantages."""
+
+    contexts: Contexts
+    choices: Sequence[Sequence[Choice]]
+    scaled: torch.Tensor
+    """Advantage of each, in standard deviations."""
+    which: np.ndarray
+    """Those that are learned from."""
+
+
 class Learner:
     """Policy, value and optimiser of a run."""
 
@@ -43,6 +61,8 @@ class Learner:
         torch.manual_seed(settings.seed)
         self.policy = PolicyNetwork(settings.shape, follow=settings.follow).to(device)
         self.value = ValueNetwork().to(device)
+        self.scale: float | None = None
+        """Running standard deviation of what looks ahead found; None before the first."""
         self.optimiser = torch.optim.Adam(
             [{"params": self.policy.parameters()}, {"params": self.value.parameters()}],
             lr=settings.learning_rate,
@@ -80,6 +100,44 @@ class Learner:
         bounded = np.clip((gain - gain.mean()) / (gain.std() + 1e-8), -most, most)
         scaled = torch.tensor(bounded, dtype=torch.float32, device=device)
         goal = torch.tensor(wanted, dtype=torch.float32, device=device)
+        passes = self._passes(
+            _Batch(contexts, [step.choices for step in steps], scaled, np.arange(len(steps))),
+            done=done,
+            rng=rng,
+            goal=goal,
+        )
+        return replace(passes, reward=float(reward.mean()), explained_variance=explained)
+
+    def update_ahead(self, groups: Sequence[Group], *, done: float, rng: np.random.Generator) -> UpdateFigures:
+        """Learn from looks ahead; the value network is left alone.
+
+        Args:
+            groups: at least one, all of as many chains.
+            done: share of the run that is behind us, in [0, 1].
+            rng: shuffles the chains.
+        """
+        settings, device = self.settings, self.device
+        contexts = contexts_of([context for group in groups for context in group.contexts], device)
+        choices = [chain for group in groups for chain in group.choices]
+        gain = np.concatenate([group.advantage for group in groups])
+        # The scale of many updates: a calm hour is not blown up to the size of a burst.
+        self.scale = float(gain.std()) if self.scale is None else 0.9 * self.scale + 0.1 * float(gain.std())
+        most = settings.greatest_advantage
+        bounded = np.clip(gain / (self.scale + 1e-8), -most, most)
+        scaled = torch.tensor(bounded, dtype=torch.float32, device=device)
+        telling = np.flatnonzero(np.abs(bounded) > _LEAST_TELLING)
+        if len(telling) < settings.parts:
+            telling = np.arange(len(bounded))
+        passes = self._passes(_Batch(contexts, choices, scaled, telling), done=done, rng=rng, goal=None)
+        drawn_best = float(np.mean([group.advantage.max() for group in groups]))
+        return replace(passes, reward=drawn_best)
+
+    def _passes(
+        self, batch: _Batch, *, done: float, rng: np.random.Generator, goal: torch.Tensor | None
+    ) -> UpdateFigures:
+        """Some passes over decisions, cut into parts."""
+        settings, device = self.settings, self.device
+        contexts, scaled = batch.contexts, batch.scaled
         rate = settings.learning_rate * (1.0 - 0.9 * done)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
@@ -87,7 +145,7 @@ class Learner:
         sums = np.zeros(4)
         choices, parts_done, halted = 0, 0, False
         for _ in range(settings.epochs):
-            order = rng.permutation(len(steps))
+            order = rng.permutation(batch.which)
             for part in np.array_split(order, settings.parts):
                 which = torch.tensor(part, device=device)
                 seen = contexts.pick(which).fields
@@ -95,14 +153,14 @@ class Learner:
                 policy_loss = torch.zeros((), device=device)
                 entropy = torch.zeros((), device=device)
                 divergence, clipped, count = 0.0, 0.0, 0
-                for batch in stage_batches([steps[i].choices for i in part], device):
-                    logits = self.policy.logits(batch.stage, batch.rows, batch.lead, summary[batch.decision])
+                for stage in stage_batches([batch.choices[i] for i in part], device):
+                    logits = self.policy.logits(stage.stage, stage.rows, stage.lead, summary[stage.decision])
                     terms = choice_terms(
                         logits,
-                        batch.legal,
-                        batch.chosen,
-                        batch.log_prob,
-                        scaled[which][batch.decision],
+                        stage.legal,
+                        stage.chosen,
+                        stage.log_prob,
+                        scaled[which][stage.decision],
                         clip=settings.clip,
                     )
                     policy_loss = policy_loss + terms.policy
@@ -113,9 +171,12 @@ class Learner:
                 if divergence / count > settings.most_divergence:
                     halted = True
                     break
-                found = value_loss(self.value(*seen), goal[which])
                 # A sum over the choices of a decision, a mean over decisions: every decision weighs alike.
-                loss = (policy_loss - entropy_weight * entropy) / len(part) + settings.value_weight * found
+                loss = (policy_loss - entropy_weight * entropy) / len(part)
+                found = torch.zeros((), device=device)
+                if goal is not None:
+                    found = value_loss(self.value(*seen), goal[which])
+                    loss = loss + settings.value_weight * found
                 self.optimiser.zero_grad()
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self.policy.parameters(), settings.greatest_gradient)
@@ -127,12 +188,12 @@ class Learner:
             if halted:
                 break
         return UpdateFigures(
-            reward=float(reward.mean()),
+            reward=0.0,
             divergence=float(sums[0] / max(choices, 1)),
             clip_share=float(sums[1] / max(choices, 1)),
             entropy=float(sums[2] / max(choices, 1)),
-            explained_variance=explained,
+            explained_variance=0.0,
             value_loss=float(sums[3] / max(choices, 1)),
-            choices=sum(len(step.choices) for step in steps),
+            choices=sum(len(batch.choices[i]) for i in batch.which),
             passes=parts_done / settings.parts,
         )

@@ -37,8 +37,14 @@ class Step:
     still has a value."""
 
 
-def training_world(settings: TrainSettings, number: int) -> BuiltScenario:
-    """World of that number: size, load, day and hour are drawn from the settings, and then everything else."""
+def training_world(settings: TrainSettings, number: int, *, hours: float | None = None) -> BuiltScenario:
+    """World of that number: size, load, day and hour are drawn from the settings, and then everything else.
+
+    Args:
+        settings: of the run.
+        number: which world.
+        hours: how long it lasts, where not as long as an episode.
+    """
     rng = stream(settings.seed, "train", "world", number)
     nodes = int(rng.choice(settings.nodes))
     low, high = settings.mean_level
@@ -52,7 +58,7 @@ def training_world(settings: TrainSettings, number: int) -> BuiltScenario:
             "start.hour": int(rng.integers(24)),
         },
     )
-    return build(scenario, settings.first_world + number, hours=settings.hours)
+    return build(scenario, settings.first_world + number, hours=settings.hours if hours is None else hours)
 
 
 class Seat:

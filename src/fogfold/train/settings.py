@@ -15,6 +15,9 @@ from fogfold.policy.learned.weights import Shape
 __all__ = ["TrainSettings", "read_settings"]
 
 
+_METHODS = ("paired", "ahead")
+
+
 @dataclass(frozen=True)
 class TrainSettings:
     """A training run.
@@ -37,6 +40,29 @@ class TrainSettings:
     """Length of an episode."""
     first_world: int = 10_000
     """Seed of the first world of training; those below are for judging."""
+    start: str = ""
+    """Weights to start from, a file that training wrote; with them there is no warm-up."""
+    teacher: str = "rehearsed"
+    """The policy that is learned from in the warm-up."""
+    lesson_worlds: int = 0
+    """Worlds that it teaches in; 0 leaves the warm-up out."""
+    lesson_hours: float = 12.0
+    """Length of each."""
+    lesson_passes: int = 16
+    """Passes over all lessons."""
+    lesson_rate: float = 2e-3
+    """Learning rate of the warm-up; it falls to a twentieth in a straight line."""
+    lesson_part: int = 64
+    """Decisions of one step of the warm-up."""
+    method: str = "paired"
+    """How choices are paid in the main phase: `paired` by what each step saves against a twin that does nothing, with a
+    value network; `ahead` by playing several chains from each state ahead in the same future."""
+    chains: int = 8
+    """Chains that are drawn from a state, where it is looked ahead."""
+    ahead_steps: int = 18
+    """Steps that each is played ahead: an hour and a half."""
+    ahead_rule: str = "drain-relief"
+    """The rule that goes on after the first of them."""
     seats: int = 24
     """Worlds that go on side by side; each with a cluster, a day and an hour of its own."""
     steps: int = 48
@@ -76,12 +102,28 @@ class TrainSettings:
     last: int = 32
 
     def __post_init__(self) -> None:
-        whole = ("seats", "steps", "updates", "epochs", "parts", "judge_every", "judge_worlds")
+        whole = (
+            "lesson_passes",
+            "lesson_part",
+            "chains",
+            "ahead_steps",
+            "seats",
+            "steps",
+            "updates",
+            "epochs",
+            "parts",
+            "judge_every",
+            "judge_worlds",
+        )
         for name in (*whole, "encoder", "summary", "hidden", "last"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ModelError(f"{name} is {value!r}; it is a whole number from 1")
-        for name in ("learning_rate", "hours"):
+        if not isinstance(self.lesson_worlds, int) or self.lesson_worlds < 0:
+            raise ModelError(f"lesson_worlds is {self.lesson_worlds!r}; it is a whole number from 0")
+        if self.method not in _METHODS:
+            raise ModelError(f'method is "{self.method}"; it is one of {", ".join(_METHODS)}')
+        for name in ("learning_rate", "hours", "lesson_hours", "lesson_rate"):
             check_number(name, float(getattr(self, name)), above=True)
         for name in ("discount", "trace"):
             check_number(name, float(getattr(self, name)), high=1.0)

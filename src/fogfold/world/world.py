@@ -143,6 +143,14 @@ class World:
         del self._history[:-_HISTORY_SAMPLES]
         return self.state.total - before
 
+    def remember(self) -> tuple[WorldState, list[Float[Array, "worlds containers"]]]:
+        """All that `recall` needs to come back to now, however the world goes on."""
+        return self.state.copy(), list(self._history)
+
+    def recall(self, state: WorldState, past: list[Float[Array, "worlds containers"]]) -> None:
+        """Go back to what `remember` gave; that stays as it is, to be gone back to again."""
+        self.state, self._history = state.copy(), list(past)
+
     def view(self, world: int = 0) -> ClusterView:
         """One world as a policy sees it: nothing that a real cluster could not show."""
         state, fleet = self.state, self.frame.fleet

@@ -112,7 +112,7 @@ def test_full_nodes_are_dead_ends_that_are_counted_and_earn_nothing(make_env, fu
     env = make_env(hours=2, overrides=full_nodes)
 
     def try_all(observation, _):
-        return DEEP if observation["stage"][Stage.INTENSITY] else 1
+        return DEEP if observation["stage"][Stage.INTENSITY] else int(observation["action_mask"].sum()) - 1
 
     steps = play(env, 1, try_all)
     assert {step[1] for step in steps} == {0.0}

@@ -1,6 +1,7 @@
 """A training run: the served network is the trained one, the same seed gives the same curve, a killed run goes on."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +10,12 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 
 from fogfold.errors import ModelError, UnknownNameError  # noqa: E402
 from fogfold.policy.learned.choosers import Drawn, Likeliest  # noqa: E402
-from fogfold.policy.learned.weights import load_weights  # noqa: E402
+from fogfold.policy.learned.weights import load_weights, save_weights  # noqa: E402
 from fogfold.seeding import stream  # noqa: E402
+from fogfold.train.ahead import AheadSeat, _is_triangular  # noqa: E402
 from fogfold.train.batch import contexts_of, stage_batches  # noqa: E402
+from fogfold.train.imitation import Imitator, imitation_loss  # noqa: E402
+from fogfold.train.lessons import LessonStore, taught_world  # noqa: E402
 from fogfold.train.loop import train  # noqa: E402
 from fogfold.train.network import PolicyNetwork  # noqa: E402
 from fogfold.train.rollout import Seat, training_world  # noqa: E402
@@ -166,3 +170,103 @@ def test_settings_refuse_what_they_do_not_know(tmp_path):
         read_settings(file)
     file.write_text("discount: 1\nnodes: [8, 9]\n")
     assert read_settings(file) == TrainSettings(discount=1.0, nodes=(8, 9))
+
+
+TAUGHT = replace(SMALL, teacher="drain-relief", lesson_worlds=2, lesson_hours=1.0, lesson_passes=3, updates=1)
+AHEAD = replace(SMALL, method="ahead", chains=4, ahead_steps=4, parts=2)
+
+
+def test_lessons_come_back_from_the_store_as_they_were(tmp_path):
+    store = LessonStore(tmp_path)
+    store.fill(TAUGHT)
+    taught, read = taught_world(TAUGHT, 1), store.read(1)
+    assert len(read) == len(taught) == 12
+    for before, after in zip(taught, read, strict=True):
+        assert (before.context.tokens == after.context.tokens).all()
+        assert len(before.choices) == len(after.choices)
+        for a, b in zip(before.choices, after.choices, strict=True):
+            assert (a.stage, a.chosen) == (b.stage, b.chosen)
+            assert (a.rows == b.rows).all()
+            assert (a.lead == b.lead).all()
+            assert (a.taught == b.taught).all()
+
+
+def test_world_that_was_taught_is_not_played_again(tmp_path):
+    store = LessonStore(tmp_path)
+    store.fill(TAUGHT)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    store.fill(TAUGHT)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == times
+    with pytest.raises(ModelError, match="fill"):
+        store.read(7)
+
+
+def test_imitation_raises_the_chance_of_what_the_teacher_does():
+    # Its own rule as the teacher: the mark alone tells all, so agreement must come close to everything.
+    lessons = taught_world(TAUGHT, 0) + taught_world(TAUGHT, 1)
+    made = network(3)
+    pupil = Imitator(made, lessons, rate=3e-3, part=8, device=torch.device("cpu"))
+    before = pupil.judge(lessons)
+    for k in range(30):
+        pupil.learn(done=k / 30, rng=stream(1, "lessons", k))
+    after = pupil.judge(lessons)
+    assert after.loss < 0.5 * before.loss
+    assert after.agreement > 0.95
+
+
+def test_imitation_loss_is_of_all_marked_options_together():
+    logits = torch.log(torch.tensor([[0.5, 0.3, 0.2, 9.0]]))
+    legal = torch.tensor([[True, True, True, False]])
+    taught = torch.tensor([[False, True, True, False]])
+    assert imitation_loss(logits, legal, taught).item() == pytest.approx(-np.log(0.5), abs=1e-6)
+
+
+def test_group_is_worth_nothing_on_average_and_the_world_is_as_it_was():
+    made = network(2)
+    seat = AheadSeat(AHEAD, 0)
+    groups = seat.play(Drawn(made.weights({}), stream(1, "draw")), 4, stream(1, "go on"))
+    assert groups
+    for group in groups:
+        assert len(group.choices) == 4
+        assert group.advantage.mean() == pytest.approx(0.0, abs=1e-9)
+        assert group.advantage.std() > 0.0
+    assert seat._world.tick == 4 * seat._world.frame.params.ticks_per_step
+
+
+def test_look_ahead_of_equal_chains_costs_the_same_whichever_comes_first():
+    seat, made = AheadSeat(AHEAD, 0), network(2)
+    world = seat._begun()
+    chains, _ = seat._drawn(world, Drawn(made.weights({}), stream(1, "draw")))
+    before = world.state.fingerprint()
+    cost = seat._costs(world, chains)
+    assert world.state.fingerprint() == before
+    assert (seat._costs(world, chains[::-1])[::-1] == cost).all()
+
+
+def test_rule_goes_on_more_and_more_seldom():
+    assert [k for k in range(30) if _is_triangular(k)] == [0, 1, 3, 6, 10, 15, 21, 28]
+
+
+def test_run_with_warm_up_and_look_ahead_gives_the_same_curve_twice(tmp_path):
+    settings = replace(AHEAD, teacher="drain-relief", lesson_worlds=2, lesson_hours=1.0, lesson_passes=2, updates=2)
+    for name in ("a", "b"):
+        train(settings, tmp_path / name)
+    assert (tmp_path / "a" / "log.jsonl").read_bytes() == (tmp_path / "b" / "log.jsonl").read_bytes()
+    lines = [json.loads(line) for line in (tmp_path / "a" / "log.jsonl").read_text().splitlines()]
+    assert [line["lesson"] for line in lines if "lesson" in line] == [0, 1]
+    assert lines[-1]["judged"]["likeliest"]["total_cost_wh"] > 0.0
+
+
+def test_run_starts_from_given_weights(tmp_path):
+    made = network(5).weights({})
+    save_weights(tmp_path / "w.safetensors", made)
+    settings = replace(AHEAD, start=str(tmp_path / "w.safetensors"), updates=1, learning_rate=1e-12)
+    train(settings, tmp_path / "run")
+    last = load_weights(tmp_path / "run" / "last.safetensors")
+    for name, value in made.arrays.items():
+        np.testing.assert_allclose(last.arrays[name], value, atol=1e-6)
+
+
+def test_unknown_method_is_refused():
+    with pytest.raises(ModelError, match='method is "dqn"'):
+        replace(SMALL, method="dqn")

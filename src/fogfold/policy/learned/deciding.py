@@ -5,11 +5,13 @@ stop, stay) is always among them, so no choice is ever without one. A node is fo
 one of its containers stays, those before it stay too.
 
 A good rule goes with it. Its own decision on the same view marks the options that it would take (`lead`); a policy may
-follow it, and starts its training from there.
+follow it, and starts its training from there. In training a teacher may go with it too, slower and better; the options
+that it would take are marked as well (`taught`), for the network to learn and never to see.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
@@ -20,7 +22,7 @@ from jaxtyping import Float, Int
 from fogfold.compiled import Array
 from fogfold.encoding.arrays import ClusterView, FleetArrays
 from fogfold.model.node import NodeState
-from fogfold.policy.base import Intensity, Proposal
+from fogfold.policy.base import Intensity, Policy, Proposal
 from fogfold.policy.emptying import finish_draining, fixed_by
 from fogfold.policy.learned.nodes import NodeFigures, global_row, node_figures, token_rows
 from fogfold.policy.learned.options import NodeOptions, node_options, target_options
@@ -35,6 +37,10 @@ from fogfold.policy.targets import BARRED, Ceiling, Fit, trip_to_users_ms
 __all__ = ["Asking", "Choice", "Chooser", "Context", "Decider", "DeciderParams", "Decision", "Question"]
 
 
+_LEAST_RATE_BIT_S = 1e6
+"""What moves over an uplink must be left of it: that a move is slow is for the policy to see, not to be ruled out."""
+
+
 @dataclass(frozen=True)
 class DeciderParams:
     """Limits of a decision, none of which is learned."""
@@ -43,7 +49,7 @@ class DeciderParams:
     """The rule that goes with it."""
     most_nodes: int = 12
     """Nodes that one decision may choose."""
-    most_containers: int = 6
+    most_containers: int = 12
     """Containers of a node that is relieved that are asked for."""
     ceiling: float = 0.8
     """CPU load up to which a target may be filled. Requests there take five service times; whether that is late is
@@ -71,6 +77,8 @@ class Question:
     rows: Float[Array, "options rows"]
     lead: Float[Array, " options"]
     """1 for options that the rule would take."""
+    taught: Float[Array, " options"] | None = None
+    """1 for options that the teacher would take; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,8 @@ class Choice:
     """1 for options that the rule would take."""
     chosen: int
     log_prob: float
+    taught: Float[Array, " options"] | None = None
+    """1 for options that the teacher would take; None where there is none."""
 
 
 @dataclass
@@ -122,10 +132,12 @@ class Decider:
 
     Args:
         params: its limits.
+        teacher: a policy whose choices are marked beside the rule's, for whoever learns from it.
     """
 
-    def __init__(self, params: DeciderParams | None = None) -> None:
+    def __init__(self, params: DeciderParams | None = None, *, teacher: Policy | None = None) -> None:
         self.params = params or DeciderParams()
+        self._teacher = teacher
         self._rule = policy_named(self.params.rule)
         self._lax = RuleParams(
             high_mark=self.params.ceiling,
@@ -134,6 +146,7 @@ class Decider:
             space_fill_mark=self.params.space_ceiling,
             wake_load=self.params.wake_load,
             late_limit=1.0,
+            least_rate_bit_s=_LEAST_RATE_BIT_S,
         )
         self._ceiling = Ceiling(self.params.ceiling, self.params.space_ceiling)
         self._evidence = Evidence()
@@ -143,7 +156,14 @@ class Decider:
     def reset(self, seed: int) -> None:
         """Forget everything."""
         self._rule.reset(seed)
+        if self._teacher is not None:
+            self._teacher.reset(seed)
         self._evidence = Evidence()
+
+    def twin(self) -> Decider:
+        """Another that has seen the same and goes its own way from here."""
+        keep = {id(thing): thing for thing in (self._fleet, self._trip_ms, self.params, self._lax, self._teacher)}
+        return copy.deepcopy(self, keep)
 
     def decide(self, view: ClusterView, chooser: Chooser, *, name: str = "learned") -> Decision:
         """One decision. Never changes the view."""
@@ -162,6 +182,7 @@ class Decider:
         if view.fleet is not self._fleet:
             self._fleet, self._trip_ms = view.fleet, trip_to_users_ms(view.fleet)
         ruled = self._rule.propose(view)
+        taught = self._teacher.propose(view) if self._teacher is not None else None
         self._evidence.see(view)
         plan = Plan(view, self._lax, self._evidence, self._trip_ms, fit=Fit.FULLEST)
         plan.power.wake_where_short(plan.decreasing(np.arange(view.fleet.containers)))
@@ -169,7 +190,7 @@ class Decider:
         figures = node_figures(plan, self._evidence.since_woken_s(), self._trip_ms)
         context = Context(token_rows(plan, figures), global_row(plan, figures, self._evidence.calm))
         decision = Decision(context, Proposal(name))
-        yield from _Chain(self, plan, figures, ruled, decision).run()
+        yield from _Chain(self, plan, figures, ruled, taught, decision).run()
         self._evidence.conclude(short=plan.power.woken > 0)
         explain(plan)
         decision.proposal = plan.proposal(name)
@@ -191,6 +212,46 @@ _Step = Generator[Question, tuple[int, float], T]
 """A part of the chain: it asks, and gives what it found."""
 
 
+class _Marks:
+    """What a proposal would take of the options of a chain."""
+
+    def __init__(self, view: ClusterView, proposal: Proposal) -> None:
+        self.target = {move.container: move.target for move in proposal.moves}
+        self.folds = {n for n in proposal.sleep if view.state[n] == NodeState.ON}
+        self.wakes = {n for n in proposal.wake if view.state[n] == NodeState.ASLEEP}
+        sources = {int(view.placement[c]) for c in self.target}
+        self.reliefs = {n for n in sources - self.folds if view.state[n] == NodeState.ON}
+        self.intensity = Intensity.HOLD
+        if self.folds:
+            self.intensity = Intensity.DEEP
+        elif self.reliefs or self.wakes:
+            self.intensity = Intensity.LIGHT
+
+    def of_intensity(self) -> Float[Array, " options"]:
+        """Marks on the options of the first stage."""
+        marks = np.zeros(len(StageRow), np.float32)
+        marks[self.intensity] = 1.0
+        return marks
+
+    def of_nodes(self, options: NodeOptions) -> Float[Array, " options"]:
+        """Marks on options of the second stage; on the first of them where it would take none of the others."""
+        wanted = {NodeRow.RELIEVE: self.reliefs, NodeRow.FOLD: self.folds, NodeRow.WAKE: self.wakes}
+        marks = np.array(
+            [k > 0 and n in wanted[NodeRow(k)] for k, n in zip(options.kind.tolist(), options.node.tolist())],
+            np.float32,
+        )
+        if not marks.any():
+            marks[0] = 1.0
+        return marks
+
+    def of_targets(self, container: int, nodes: Int[Array, " options"]) -> Float[Array, " options"]:
+        """Marks on where a container may go; on staying where it would move it nowhere."""
+        marks = (nodes == self.target.get(container, -2)).astype(np.float32)
+        if not marks.any():
+            marks[0] = 1.0
+        return marks
+
+
 class _Chain:
     """The choices of one decision."""
 
@@ -200,27 +261,19 @@ class _Chain:
         plan: Plan,
         figures: NodeFigures,
         ruled: Proposal,
+        taught: Proposal | None,
         decision: Decision,
     ) -> None:
         self._decider, self._plan, self._figures = decider, plan, figures
         self._decision = decision
-        view = plan.view
         self._fixed = fixed_by(plan)
-        self._rule_target = {move.container: move.target for move in ruled.moves}
-        self._rule_folds = {n for n in ruled.sleep if view.state[n] == NodeState.ON}
-        self._rule_wakes = {n for n in ruled.wake if view.state[n] == NodeState.ASLEEP}
-        sources = {int(view.placement[c]) for c in self._rule_target}
-        self._rule_reliefs = {n for n in sources - self._rule_folds if view.state[n] == NodeState.ON}
-        self._rule_intensity = Intensity.HOLD
-        if self._rule_folds:
-            self._rule_intensity = Intensity.DEEP
-        elif self._rule_reliefs or self._rule_wakes:
-            self._rule_intensity = Intensity.LIGHT
+        self._rule = _Marks(plan.view, ruled)
+        self._teacher = _Marks(plan.view, taught) if taught is not None else None
 
     def run(self) -> _Step[None]:
-        lead = np.zeros(len(StageRow), np.float32)
-        lead[self._rule_intensity] = 1.0
-        intensity = yield from self._choose(Stage.INTENSITY, np.eye(len(StageRow), dtype=np.float32), lead)
+        rows = np.eye(len(StageRow), dtype=np.float32)
+        taught = self._teacher.of_intensity() if self._teacher else None
+        intensity = yield from self._choose(Stage.INTENSITY, rows, self._rule.of_intensity(), taught)
         if intensity == Intensity.HOLD:
             return
         tried: set[int] = set()
@@ -228,7 +281,8 @@ class _Chain:
             options = self._options(tried, before, fold=intensity == Intensity.DEEP)
             if len(options.node) == 1:
                 return
-            i = yield from self._choose(Stage.NODE, options.rows, self._lead(options))
+            taught = self._teacher.of_nodes(options) if self._teacher else None
+            i = yield from self._choose(Stage.NODE, options.rows, self._rule.of_nodes(options), taught)
             if i == 0:
                 return
             n = int(options.node[i])
@@ -236,24 +290,10 @@ class _Chain:
             yield from self._act(int(options.kind[i]), n)
 
     def _options(self, tried: set[int], before: int, *, fold: bool) -> NodeOptions:
-        keep = (self._rule_folds | self._rule_reliefs | self._rule_wakes) - tried
+        keep = (self._rule.folds | self._rule.reliefs | self._rule.wakes) - tried
         return node_options(
             self._plan, self._figures, fold=fold, tried=tried, fixed=self._fixed, keep=keep, before=before
         )
-
-    def _lead(self, options: NodeOptions) -> Float[Array, " options"]:
-        wanted = {
-            NodeRow.RELIEVE: self._rule_reliefs,
-            NodeRow.FOLD: self._rule_folds,
-            NodeRow.WAKE: self._rule_wakes,
-        }
-        lead = np.array(
-            [k > 0 and n in wanted[NodeRow(k)] for k, n in zip(options.kind.tolist(), options.node.tolist())],
-            np.float32,
-        )
-        if not lead.any():
-            lead[0] = 1.0
-        return lead
 
     def _act(self, kind: int, node: int) -> _Step[None]:
         plan = self._plan
@@ -280,7 +320,7 @@ class _Chain:
     def _relieve(self, node: int) -> _Step[None]:
         plan = self._plan
         here = plan.draft.stayers(node)
-        led = np.array([c in self._rule_target for c in here.tolist()], bool)
+        led = np.array([c in self._rule.target for c in here.tolist()], bool)
         order = here[np.lexsort((-plan.view.usage[0, here], ~led))][: self._decider.params.most_containers]
         for k, c in enumerate(order.tolist()):
             if plan.draft.full:
@@ -290,7 +330,6 @@ class _Chain:
     def _place(self, container: int, *, folding: bool, left: int) -> _Step[int]:
         """Choose a target and draft the move; -1 where the container stays."""
         plan = self._plan
-        led = self._rule_target.get(container, -1)
         options = target_options(
             plan,
             self._figures,
@@ -298,17 +337,16 @@ class _Chain:
             wanted=self._wanted(int(plan.view.placement[container])),
             ceiling=self._decider.ceiling,
             trip_ms=self._decider.trip_ms,
-            keep=led,
+            keep=self._rule.target.get(container, -1),
             folding=folding,
             left=left,
         )
         if len(options.node) == 1:
             self._decision.dead_ends += 1
             return -1
-        lead = (options.node == led).astype(np.float32)
-        if not lead.any():
-            lead[0] = 1.0
-        i = yield from self._choose(Stage.TARGET, options.rows, lead)
+        taught = self._teacher.of_targets(container, options.node) if self._teacher else None
+        lead = self._rule.of_targets(container, options.node)
+        i = yield from self._choose(Stage.TARGET, options.rows, lead, taught)
         n = int(options.node[i])
         if n >= 0:
             plan.draft.move(container, n)
@@ -319,7 +357,13 @@ class _Chain:
         wanted[source] = BARRED
         return wanted
 
-    def _choose(self, stage: Stage, rows: Float[Array, "options rows"], lead: Float[Array, " options"]) -> _Step[int]:
-        chosen, log_prob = yield Question(self._decision.context, stage, rows, lead)
-        self._decision.choices.append(Choice(stage, rows, lead, chosen, log_prob))
+    def _choose(
+        self,
+        stage: Stage,
+        rows: Float[Array, "options rows"],
+        lead: Float[Array, " options"],
+        taught: Float[Array, " options"] | None,
+    ) -> _Step[int]:
+        chosen, log_prob = yield Question(self._decision.context, stage, rows, lead, taught)
+        self._decision.choices.append(Choice(stage, rows, lead, chosen, log_prob, taught))
         return chosen

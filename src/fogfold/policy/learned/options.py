@@ -30,8 +30,6 @@ MOST_RELIEFS = 6
 MOST_WAKES = 4
 MOST_TARGETS = 16
 """Nodes on the short list of a container, beside staying."""
-_WARM = 0.4
-"""CPU load from which a node may be relieved."""
 _WH_H = late_cost_wh_h(1.0)
 
 
@@ -74,7 +72,7 @@ def node_options(
     keep: set[int],
     before: int,
 ) -> NodeOptions:
-    """What may be done next: stop, relieve a warm node, fold one (where `fold`), or wake one.
+    """What may be done next: stop, wake a node, relieve one, or fold one (where `fold`).
 
     Args:
         plan: the plan so far.
@@ -91,8 +89,8 @@ def node_options(
     free[list(tried)] = False
     on = (draft.state == NodeState.ON) & free
     room = draft.room_for_moves
-    warm = np.flatnonzero(on & (load[0] >= _WARM) & (draft.staying > 0)) if room > 0 else np.zeros(0, np.int64)
-    reliefs = _first(warm, load[0, warm], MOST_RELIEFS, keep)
+    used = np.flatnonzero(on & (draft.staying > 0)) if room > 0 else np.zeros(0, np.int64)
+    reliefs = _first(used, figures.late_cost[used] + load[0, used], MOST_RELIEFS, keep)
     folds = np.zeros(0, np.int64)
     if fold:
         may = on & (fleet.node_int[NodeInt.NEVER_SLEEP] == 0) & (draft.arriving == 0) & (fixed == 0)
@@ -101,10 +99,10 @@ def node_options(
         folds = _first(cold, plan.saving_wh[cold] / np.maximum(draft.staying[cold], 0.5), MOST_FOLDS, keep)
     asleep = np.flatnonzero((draft.state == NodeState.ASLEEP) & (plan.view.state == NodeState.ASLEEP) & free)
     wakes = _first(asleep, -fleet.idle_w[asleep] / fleet.capacity[0, asleep], MOST_WAKES, keep)
-    node = np.concatenate([[-1], reliefs, folds, wakes]).astype(np.int64)
+    node = np.concatenate([[-1], wakes, reliefs, folds]).astype(np.int64)
     kind = np.repeat(
-        np.array([NodeRow.STOP, NodeRow.RELIEVE, NodeRow.FOLD, NodeRow.WAKE]),
-        [1, len(reliefs), len(folds), len(wakes)],
+        np.array([NodeRow.STOP, NodeRow.WAKE, NodeRow.RELIEVE, NodeRow.FOLD]),
+        [1, len(wakes), len(reliefs), len(folds)],
     )
     rows = np.zeros((len(node), len(NodeRow)), np.float32)
     rows[np.arange(len(node)), kind] = 1.0

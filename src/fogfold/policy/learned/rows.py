@@ -11,7 +11,7 @@ from enum import IntEnum
 
 __all__ = ["ENCODING_VERSION", "GlobalRow", "NodeRow", "Stage", "StageRow", "TargetRow", "TokenRow"]
 
-ENCODING_VERSION = 1
+ENCODING_VERSION = 2
 """Raised with every change to the rows of this file: weights are for one version only."""
 
 

@@ -1,0 +1,144 @@
+"""What a teacher does, written down: the experience that a policy learns from before it tries anything itself.
+
+A teacher that is slow and good (rules and plans that are rehearsed) decides in many worlds. Its decisions are put
+through the same chain of choices that the policy makes, and what it would take of each short list is the lesson. The
+worlds go on as the chain does, so that a pupil that follows meets what it has seen.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fogfold.encoding.arrays import fleet_arrays
+from fogfold.errors import ModelError
+from fogfold.policy.learned.deciding import Choice, Context, Decider, Decision
+from fogfold.policy.learned.rows import Stage
+from fogfold.policy.orders import orders_of
+from fogfold.policy.registry import policy as policy_named
+from fogfold.train.rollout import training_world
+from fogfold.train.settings import TrainSettings
+from fogfold.world.world import World
+
+__all__ = ["Lesson", "LessonStore", "taught_world"]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One decision of a teacher, as choices; those bear its marks."""
+
+    context: Context
+    choices: tuple[Choice, ...]
+
+
+def taught_world(settings: TrainSettings, number: int) -> list[Lesson]:
+    """The lessons of the training world of that number, in the order of time."""
+    built = training_world(settings, number, hours=settings.lesson_hours)
+    fleet = fleet_arrays(built.cluster)
+    world = World(fleet, built.params, [(built.workload, built.faults)], seed=built.seed)
+    decider = Decider(teacher=policy_named(settings.teacher))
+    decider.reset(built.seed)
+    lessons = []
+    for _ in range(built.ticks // built.params.ticks_per_step):
+        decision = _followed(decider, world)
+        lessons.append(Lesson(decision.context, tuple(decision.choices)))
+        world.step(orders_of(decision.proposal, fleet.nodes))
+    return lessons
+
+
+def _followed(decider: Decider, world: World) -> Decision:
+    """The decision that takes what the teacher marks: of several marks the first."""
+    asking = decider.ask(world.view())
+    question = next(asking)
+    while True:
+        assert question.taught is not None  # noqa: S101 - this decider has a teacher
+        try:
+            question = asking.send((int(np.argmax(question.taught)), 0.0))
+        except StopIteration as end:
+            decision: Decision = end.value
+            return decision
+
+
+class LessonStore:
+    """A folder with one file a world; a world that is there is not played again.
+
+    Args:
+        folder: where; made where it is not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def fill(self, settings: TrainSettings, *, on_world: Callable[[int, int], None] | None = None) -> None:
+        """Have every world of the settings taught that is not there yet; `on_world` is told how many are."""
+        for number in range(settings.lesson_worlds):
+            path = self._path(number)
+            if not path.is_file():
+                partial = path.with_suffix(".part")
+                with partial.open("wb") as file:
+                    np.savez_compressed(file, **_packed(taught_world(settings, number)))  # type: ignore[arg-type]
+                    file.flush()
+                    os.fsync(file.fileno())
+                partial.replace(path)
+            if on_world is not None:
+                on_world(number + 1, settings.lesson_worlds)
+
+    def read(self, number: int) -> list[Lesson]:
+        """The lessons of a world.
+
+        Raises:
+            ModelError: if they are not there.
+        """
+        path = self._path(number)
+        if not path.is_file():
+            raise ModelError(f"{path} is not there; fill the store first")
+        with np.load(path) as arrays:
+            return _unpacked({name: arrays[name] for name in arrays.files})
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"world-{number:05d}.npz"
+
+
+def _packed(lessons: Sequence[Lesson]) -> dict[str, np.ndarray]:
+    """Lessons as a few arrays: choices one after the other, stage by stage."""
+    out = {
+        "tokens": np.stack([lesson.context.tokens for lesson in lessons]),
+        "whole": np.stack([lesson.context.whole for lesson in lessons]),
+    }
+    for stage in Stage:
+        found = [
+            (d, k, c) for d, lesson in enumerate(lessons) for k, c in enumerate(lesson.choices) if c.stage == stage
+        ]
+        name = stage.name.lower()
+        out[f"{name}_at"] = np.array([(d, k, len(c.lead), c.chosen) for d, k, c in found], np.int32).reshape(-1, 4)
+        if found:
+            out[f"{name}_rows"] = np.concatenate([c.rows for _, _, c in found])
+            out[f"{name}_lead"] = np.concatenate([c.lead for _, _, c in found])
+            out[f"{name}_taught"] = np.concatenate([c.taught for _, _, c in found if c.taught is not None])
+    return out
+
+
+def _unpacked(arrays: dict[str, np.ndarray]) -> list[Lesson]:
+    choices: list[dict[int, Choice]] = [{} for _ in arrays["tokens"]]
+    for stage in Stage:
+        name, at = stage.name.lower(), 0
+        for d, k, options, chosen in arrays[f"{name}_at"].tolist():
+            span = slice(at, at + options)
+            at += options
+            choices[d][k] = Choice(
+                stage,
+                arrays[f"{name}_rows"][span],
+                arrays[f"{name}_lead"][span],
+                chosen,
+                0.0,
+                arrays[f"{name}_taught"][span],
+            )
+    return [
+        Lesson(Context(tokens, whole), tuple(made[k] for k in range(len(made))))
+        for tokens, whole, made in zip(arrays["tokens"], arrays["whole"], choices, strict=True)
+    ]
