@@ -130,14 +130,16 @@ class AheadSeat:
         return np.array(costs)
 
     def _ahead(self, world: World, orders: Orders) -> float:
-        rule, nodes = copy.deepcopy(self._rule, {id(world.frame.fleet): world.frame.fleet}), world.frame.fleet.nodes
+        fleet = world.frame.fleet
+        # What never changes is shared: a cluster is hundreds of frozen values.
+        rule = copy.deepcopy(self._rule, {id(fleet): fleet, id(fleet.cluster): fleet.cluster})
         total, steps = 0.0, self._settings.ahead_steps
         for k in range(steps):
             happened = world.step(orders)[0]
             weight = _TAIL_WEIGHT if k >= steps - _TAIL_STEPS else 1.0
             total += weight * terms_wh(happened, self._rates).total
             # After 1, 2, 4, 7, 11, 16, ... steps: what is urgent is answered soon, what is not seldom.
-            orders = orders_of(rule.propose(world.view()), nodes) if _is_triangular(k) else self._nothing
+            orders = orders_of(rule.propose(world.view()), fleet.nodes) if _is_triangular(k) else self._nothing
         return total
 
 

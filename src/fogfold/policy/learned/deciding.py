@@ -162,8 +162,10 @@ class Decider:
 
     def twin(self) -> Decider:
         """Another that has seen the same and goes its own way from here."""
-        keep = {id(thing): thing for thing in (self._fleet, self._trip_ms, self.params, self._lax, self._teacher)}
-        return copy.deepcopy(self, keep)
+        # What never changes is shared: a cluster is hundreds of frozen values.
+        cluster = self._fleet.cluster if self._fleet is not None else None
+        keep = (self._fleet, cluster, self._trip_ms, self.params, self._lax, self._teacher)
+        return copy.deepcopy(self, {id(thing): thing for thing in keep})
 
     def decide(self, view: ClusterView, chooser: Chooser, *, name: str = "learned") -> Decision:
         """One decision. Never changes the view."""
