@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cyclopts import App
 
+from fogfold.cli.bench_chaos import chaos
+from fogfold.cli.bench_decide import decide_bench
 from fogfold.cli.bench_rehearse import rehearse_bench
 from fogfold.cli.bench_rolling import rolling
 from fogfold.cli.bench_rows import show, words
@@ -18,7 +20,9 @@ __all__ = ["bench"]
 bench = App(name="bench", help="Run a named benchmark.")
 bench.command(snapshot)
 bench.command(rolling)
+bench.command(decide_bench, name="decide")
 bench.command(rehearse_bench, name="rehearse")
+bench.command(chaos)
 
 
 @bench.command

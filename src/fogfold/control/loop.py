@@ -260,13 +260,14 @@ class Loop:
                 await self._decide(run, readings, collected)
             finally:
                 self._schedule.finished(run)
-        except LeaseLostError as error:
+        # Recovery does many things at once: what it meets comes as a group, and may be of several kinds.
+        except* LeaseLostError as group:
             self._lease, self._is_settled = None, False
-            self.trouble = str(error)
-        except PortTimeoutError as error:
-            self.trouble = f"nobody answers: {error}"
-        except PortError as error:
-            self.trouble = str(error)
+            self.trouble = _sentences(group)
+        except* PortTimeoutError as group:
+            self.trouble = f"nobody answers: {_sentences(group)}"
+        except* PortError as group:
+            self.trouble = _sentences(group)
 
     async def acted(self) -> None:
         """Return once nothing is being carried out any more."""
@@ -369,7 +370,7 @@ class Loop:
         except* (PortError, LeaseLostError) as group:
             # What is open is taken up by recovery in the next cycle.
             self._is_settled = False
-            self.trouble = "; ".join(str(error) for error in group.exceptions)
+            self.trouble = _sentences(group)
         finally:
             self._acting, self._acting_number = None, None
         if report is not None:
@@ -401,6 +402,12 @@ class Loop:
         number = await self.means.store.append(kind, value, at_s=self.means.clock.now_s())
         self._on_change(kind, number, value)
         return number
+
+
+def _sentences(group: BaseExceptionGroup[BaseException]) -> str:
+    """All that a group says, one after the other, each once."""
+    inner = [_sentences(error) if isinstance(error, BaseExceptionGroup) else str(error) for error in group.exceptions]
+    return "; ".join(dict.fromkeys(inner))
 
 
 def _recovery_json(report: RecoveryReport) -> dict[str, Any]:

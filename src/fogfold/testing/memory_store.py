@@ -34,6 +34,7 @@ class MemoryStore:
         """The lease, new or renewed; None while another holds it."""
         granted = rules.grant(self._held, holder, for_s=for_s, now_s=now_s)
         if granted is None:
+            self._held = rules.cut(self._held, for_s=for_s, now_s=now_s)
             return None
         self._held = granted
         return Lease(holder, granted.fence, granted.until_s)

@@ -26,6 +26,7 @@ from fogfold.model.identity import ContainerId, NodeId
 from fogfold.model.node import NodeState
 from fogfold.units import TICK_S
 from fogfold.world.dynamics import KEEP, SLEEP, WAKE, Orders
+from fogfold.world.faults import FaultKind
 from fogfold.world.rows import NI
 from fogfold.world.scenario.build import BuiltScenario
 from fogfold.world.state import WorldState
@@ -131,6 +132,12 @@ class SimulatedCluster:
             self._to_wake.add(node)
         elif self._course.state(self.tick).node_int[0, NI.STATE, node] == NodeState.ASLEEP:
             self._order_power(node, WAKE)
+
+    def lose_node(self, node: int, for_s: float) -> None:
+        """Have a node stop now and be repaired after so long; nothing happens to one that sleeps or is gone already."""
+        if not self.is_over:
+            self._course.cut(self.tick)
+            self._course.strike(FaultKind.NODE_LOSS, node, round(for_s / TICK_S))
 
     def total(self) -> Float[Array, " totals"]:
         """Sums since the start, rows of `world.rows.Total`."""

@@ -9,6 +9,7 @@ means go on over the cut.
 from __future__ import annotations
 
 import bisect
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -16,8 +17,10 @@ from jaxtyping import Float
 from fogfold.compiled import Array, compiled
 from fogfold.errors import ModelError
 from fogfold.world.dynamics import Orders, advance, fixed_of, no_orders, one_world
+from fogfold.world.faults import FaultKind
 from fogfold.world.live import Fixed, Live
 from fogfold.world.moves import undo
+from fogfold.world.rows import K
 from fogfold.world.state import WorldState
 from fogfold.world.world import World
 
@@ -100,6 +103,25 @@ class Course:
         """End the move of a container that is on its way, at the tick up to which the course is settled."""
         world = self._world
         _give_up(container, fixed_of(world.frame), Live(*world.state.arrays()))
+        self._shown = None
+
+    def strike(self, kind: FaultKind, target: int, ticks: int) -> None:
+        """Let a fault happen that nobody had drawn, in the tick up to which the course is settled.
+
+        Args:
+            kind: which.
+            target: index of the node, site or container.
+            ticks: how long it lasts, at least 1.
+        """
+        world, tape = self._world, self._world.tape
+        at = int(world.state.clock[0, K.NEXT_FAULT])
+        column = np.array([world.tick, kind, target, max(1, ticks)], tape.fault.dtype).reshape(1, 4, 1)
+        fault, magnitude = tape.fault, tape.fault_magnitude
+        world.tape = replace(
+            tape,
+            fault=np.concatenate([fault[:, :, :at], column, fault[:, :, at:]], axis=2),
+            fault_magnitude=np.concatenate([magnitude[:, :at], np.ones((1, 1)), magnitude[:, at:]], axis=1),
+        )
         self._shown = None
 
     def total(self, tick: int) -> Float[Array, " totals"]:

@@ -55,7 +55,7 @@ class SimulatedOrchestrator:
         self._cluster, self._rng = cluster, rng
         check_number("move_failure", move_failure, high=1.0)
         check_number("lost_answers", lost_answers, high=1.0)
-        self._move_failure, self._lost_answers = move_failure, lost_answers
+        self.move_failure, self._lost_answers = move_failure, lost_answers
         self._attempts: dict[str, _Attempt] = {}
 
     @property
@@ -71,7 +71,7 @@ class SimulatedOrchestrator:
             cluster = self._cluster
             container, target = cluster.container(move.container), cluster.node(move.target)
             before = int(cluster.state().container_int[0, CI.MOVES, container])
-            breaks = bool(self._rng.random() < self._move_failure)
+            breaks = bool(self._rng.random() < self.move_failure)
             if not breaks:
                 cluster.order_move(container, target)
             self._attempts[key] = _Attempt(container, cluster.node(move.source), target, cluster.tick, before, breaks)

@@ -23,6 +23,7 @@ __all__ = [
     "check_fence",
     "check_limit",
     "check_time",
+    "cut",
     "grant",
     "only_new",
     "plain",
@@ -62,6 +63,15 @@ def grant(held: Held, holder: str, *, for_s: float, now_s: float) -> Held | None
         return None
     fence = held.fence if held.holder == holder else held.fence + 1
     return Held(holder, fence, now_s + for_s)
+
+
+def cut(held: Held, *, for_s: float, now_s: float) -> Held:
+    """The lease of another as it stands once somebody who did not get it has asked: never longer than its own would be.
+
+    One that is longer was given out before the clock was set back, and would outlive its holder by as much. A holder
+    that lives renews it long before it ends; so all instances ask for leases of the same length.
+    """
+    return replace(held, until_s=min(held.until_s, now_s + for_s))
 
 
 def check_fence(held: Held, fence: int) -> None:

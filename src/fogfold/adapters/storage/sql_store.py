@@ -57,6 +57,9 @@ class SqlStore:
             held = await _held(connection, change=True)
             granted = rules.grant(held, holder, for_s=for_s, now_s=now_s)
             if granted is None:
+                shorter = rules.cut(held, for_s=for_s, now_s=now_s)
+                if shorter != held:
+                    await _set_held(connection, shorter)
                 return None
             await _set_held(connection, granted)
         return Lease(holder, granted.fence, granted.until_s)
