@@ -14,8 +14,11 @@ from fogfold.cli.compare import compare
 from fogfold.cli.demo import demo
 from fogfold.cli.forecast import forecast
 from fogfold.cli.import_trace import import_trace
+from fogfold.cli.journal import journal
+from fogfold.cli.operate import approve, deny, plan, resume, status, stop, wake_all, why
 from fogfold.cli.run import run
 from fogfold.cli.scenarios import scenarios
+from fogfold.cli.serve import serve
 from fogfold.cli.train import train
 from fogfold.cli.tune import tune
 from fogfold.errors import FogfoldError
@@ -38,6 +41,11 @@ app.command(scenarios)
 app.command(import_trace, name="import")
 app.command(bench)
 app.command(forecast)
+app.command(serve)
+for command in (status, plan, approve, deny, stop, resume, why):
+    app.command(command)
+app.command(wake_all, name="wake-all")
+app.command(journal)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

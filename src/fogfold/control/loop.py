@@ -195,8 +195,8 @@ class Loop:
             self._stopped = before
             raise
 
-    async def approve(self, number: int) -> None:
-        """Have the plan that waits carried out.
+    async def approve(self, number: int, by: str = "") -> None:
+        """Have the plan that waits carried out; `by` says who wants that.
 
         Raises:
             ModelError: if no plan of that number waits, or everything is stopped.
@@ -209,7 +209,7 @@ class Loop:
         if self._acting is not None:
             raise ModelError(f"plan {number} has to wait: plan {self._acting_number} is being carried out")
         self.pending = None
-        await self._write("approval", {"decision": number, "approved": True})
+        await self._write("approval", {"decision": number, "approved": True, "by": by})
         self._act(pending.number, pending.decision, self._lease)
 
     async def deny(self, number: int, why: str = "") -> None:
@@ -223,7 +223,7 @@ class Loop:
         self._schedule.ask_for(Rhythm.MACRO)
 
     def close(self) -> None:
-        """Begin nothing more, let what is being carried out come to its end, and give the lease back."""
+        """Begin nothing more, let the moves that are under way come to their end, and give the lease back."""
         self._closing.set()
 
     # Its own course
@@ -363,7 +363,9 @@ class Loop:
         self._acting = asyncio.create_task(self._carry_out(number, decision, lease))
 
     async def _carry_out(self, number: int, decision: Decision, lease: Lease) -> None:
-        executor = Executor(self.means, self.settings.execute, stop=lambda: bool(self._stopped))
+        executor = Executor(
+            self.means, self.settings.execute, stop=lambda: bool(self._stopped) or self._closing.is_set()
+        )
         report: ExecutionReport | None = None
         try:
             report = await executor.execute(decision.plan, f"{number}", lease)

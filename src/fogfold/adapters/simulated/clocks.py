@@ -11,6 +11,7 @@ import heapq
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 
 from fogfold.control.ports import Clock
@@ -18,7 +19,7 @@ from fogfold.errors import ModelError
 from fogfold.model.resources import check_number
 from fogfold.world.scenario.build import BuiltScenario
 
-__all__ = ["MONDAY_S", "PacedClock", "SimulatedClock", "start_of", "world_time_s"]
+__all__ = ["MONDAY_S", "Pace", "PacedClock", "SimulatedClock", "start_of", "world_time_s"]
 
 MONDAY_S = 1_767_571_200.0
 """Monday, 5 January 2026, 00:00 UTC in seconds since the epoch: where the weeks of scenarios begin."""
@@ -37,16 +38,41 @@ def world_time_s(now_s: float) -> float:
     return now_s - MONDAY_S
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How fast a jumping clock may go at most.
+
+    Raises:
+        ModelError: if the speed is not positive.
+    """
+
+    clock: Clock
+    """The time that it is measured by."""
+    speed: float
+    """Seconds of the jumping clock in one of the other."""
+
+    def __post_init__(self) -> None:
+        _check_speed(self.speed)
+
+
 class SimulatedClock:
     """A clock that jumps to the earliest wake-up once everybody sleeps.
+
+    With a pace it waits before each jump, so that people can follow. Who is slower than that is waited for, so what
+    happens is the same at every pace.
 
     Args:
         start_s: seconds since the epoch when it is made.
         lasts_s: how long until time stands still for good: who sleeps longer never wakes. None for no end.
+        pace: how fast it may go; as fast as it can where None.
     """
 
-    def __init__(self, start_s: float = MONDAY_S, *, lasts_s: float | None = None) -> None:
+    def __init__(
+        self, start_s: float = MONDAY_S, *, lasts_s: float | None = None, pace: Pace | None = None
+    ) -> None:
         self._start_s = start_s
+        self._pace = pace
+        self._jumped_s = 0.0 if pace is None else pace.clock.monotonic_s()
         self._monotonic_s = 0.0
         if lasts_s is not None:
             check_number("lasts_s", lasts_s, above=True)
@@ -101,7 +127,11 @@ class SimulatedClock:
                 heapq.heappop(self._sleepers)
             if not self._sleepers:
                 return
-            self._monotonic_s = min(self._sleepers[0][0], self._end_s)
+            to_s = min(self._sleepers[0][0], self._end_s)
+            if await self._waited(to_s - self._monotonic_s):
+                # Somebody may have come meanwhile who wants to be woken earlier.
+                continue
+            self._monotonic_s = to_s
             while self._sleepers and self._sleepers[0][0] <= self._monotonic_s:
                 _, _, future = heapq.heappop(self._sleepers)
                 if not future.done():
@@ -109,6 +139,18 @@ class SimulatedClock:
             if self._monotonic_s >= self._end_s:
                 self._over.set()
                 return
+
+    async def _waited(self, jump_s: float) -> bool:
+        """Wait until the pace allows a jump of that length; whether there was anything to wait for."""
+        if self._pace is None:
+            return False
+        clock = self._pace.clock
+        rest_s = self._jumped_s + jump_s / self._pace.speed - clock.monotonic_s()
+        if rest_s > 0.0:
+            await clock.sleep(rest_s)
+            return True
+        self._jumped_s = clock.monotonic_s()
+        return False
 
     async def _settle(self) -> None:
         turns = 0
@@ -133,8 +175,7 @@ class PacedClock:
     """
 
     def __init__(self, clock: Clock, speed: float, start_s: float = MONDAY_S) -> None:
-        if not (math.isfinite(speed) and speed > 0.0):
-            raise ModelError(f"speed is {speed}; give a positive number of seconds for each second")
+        _check_speed(speed)
         self._clock, self._speed, self._start_s = clock, speed, start_s
         self._origin_s = clock.monotonic_s()
 
@@ -149,3 +190,8 @@ class PacedClock:
     async def sleep(self, duration_s: float) -> None:
         """Return once that much time has passed on this clock."""
         await self._clock.sleep(duration_s / self._speed)
+
+
+def _check_speed(speed: float) -> None:
+    if not (math.isfinite(speed) and speed > 0.0):
+        raise ModelError(f"speed is {speed}; give a positive number of seconds for each second")

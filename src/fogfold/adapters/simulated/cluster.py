@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int8
 
 from fogfold.adapters.simulated.clocks import start_of
 from fogfold.adapters.simulated.course import Course
@@ -142,6 +142,10 @@ class SimulatedCluster:
     def total(self) -> Float[Array, " totals"]:
         """Sums since the start, rows of `world.rows.Total`."""
         return self._course.total(self.tick)
+
+    def steps(self) -> tuple[Float[Array, "steps totals"], Int8[Array, "steps nodes"]]:
+        """Of each step that is over and was looked at: its sums, and the `NodeState` of each node at its end."""
+        return self._course.steps()
 
     def cost_wh(self, rates: ExchangeRates | None = None) -> TermsWh:
         """Terms of the total cost J since the start."""

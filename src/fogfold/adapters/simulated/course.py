@@ -12,7 +12,7 @@ import bisect
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int8
 
 from fogfold.compiled import Array, compiled
 from fogfold.errors import ModelError
@@ -20,7 +20,7 @@ from fogfold.world.dynamics import Orders, advance, fixed_of, no_orders, one_wor
 from fogfold.world.faults import FaultKind
 from fogfold.world.live import Fixed, Live
 from fogfold.world.moves import undo
-from fogfold.world.rows import K
+from fogfold.world.rows import NI, K
 from fogfold.world.state import WorldState
 from fogfold.world.world import World
 
@@ -52,6 +52,7 @@ class Course:
         self._shown: tuple[int, WorldState] | None = None
         self._tick = [world.tick]
         self._total = [world.state.total[0].copy()]
+        self._node_state: list[Int8[Array, " nodes"]] = []
 
     @property
     def tick(self) -> int:
@@ -138,6 +139,12 @@ class Course:
             raise ModelError(f"sums at tick {tick} were not kept; ask for a multiple of {self._step_ticks}")
         return self._total[place].copy()
 
+    def steps(self) -> tuple[Float[Array, "steps totals"], Int8[Array, "steps nodes"]]:
+        """Of each whole step that is settled: its sums (rows of `world.rows.Total`), and how nodes stood at its end."""
+        return np.diff(np.array(self._total), axis=0), np.array(self._node_state, np.int8).reshape(
+            len(self._node_state), self._world.frame.fleet.nodes
+        )
+
     def _settle(self, tick: int) -> None:
         if tick < self.tick:
             raise ModelError(f"tick {tick} is past, the course is settled up to tick {self.tick}; ask for a later one")
@@ -153,3 +160,4 @@ class Course:
         if self.is_decision(self.tick):
             self._tick.append(self.tick)
             self._total.append(np.array(world.state.total[0]))
+            self._node_state.append(world.state.node_int[0, NI.STATE].astype(np.int8))

@@ -1,0 +1,1 @@
+"""Settings become a service that runs: the only place that picks adapters."""
