@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from fogfold.compiled import Array, borrowed, compiled, compiled_inner
+from fogfold.compiled import Array, borrowed, compiled, compiled_inline, compiled_inner
 from fogfold.cost.latency import late_share, round_trip_ms
 from fogfold.cost.power import curve_power_w
 from fogfold.encoding.arrays import FleetArrays
@@ -130,7 +130,7 @@ def out_of_patience(fleet: FleetArrays, trip_ms: Float[Array, "containers sites"
     return trip_ms >= fleet.container[ContainerRow.OBJECTIVE_MS][:, None]
 
 
-@compiled_inner
+@compiled_inline
 def late_on(c: int, n: int, trip_ms: Array, load: float, sheet: Sheet) -> float:
     """Share of the container's requests that would be late on the node at that CPU load; 1 without patience."""
     left_ms = sheet.container[ContainerRow.OBJECTIVE_MS, c] - trip_ms[c, sheet.node_int[NodeInt.SITE, n]]
@@ -140,7 +140,7 @@ def late_on(c: int, n: int, trip_ms: Array, load: float, sheet: Sheet) -> float:
     return late_share(patience, 1.0 - min(load, _LOAD_BOUND))
 
 
-@compiled_inner
+@compiled_inline
 def _too_late(c: int, n: int, taste: Taste, trip_ms: Array, sheet: Sheet) -> bool:
     """Whether too many requests would be late there, and it is no better where the container is."""
     load = (sheet.foreseen[0, n] + sheet.usage[0, c]) / sheet.node[0, n]
@@ -158,7 +158,7 @@ def _too_late(c: int, n: int, taste: Taste, trip_ms: Array, sheet: Sheet) -> boo
     return trip_ms[c, sheet.node_int[NodeInt.SITE, n]] > trip_ms[c, sheet.node_int[NodeInt.SITE, here]]
 
 
-@compiled_inner
+@compiled_inline
 def fit_of(c: int, n: int, taste: Taste, asleep: bool, sheet: Sheet) -> float:
     """How well the node takes the container, higher is better, in shares of a node."""
     if taste.fit == Fit.FULLEST:
@@ -192,7 +192,7 @@ def _overloads(c: int, n: int, how: Detection, sheet: Sheet) -> bool:
     return is_overloaded(how, (sheet.foreseen[0, n] + sheet.usage[0, c]) / cores, row)
 
 
-@compiled_inner
+@compiled_inline
 def is_narrow(c: int, n: int, most_crossing: Array, sheet: Sheet) -> bool:
     """Whether the way to the node crosses an uplink that has as many moves already as it can bear."""
     source = sheet.placement[c]
@@ -204,7 +204,7 @@ def is_narrow(c: int, n: int, most_crossing: Array, sheet: Sheet) -> bool:
     return sheet.crossing[here] >= most_crossing[here] or sheet.crossing[there] >= most_crossing[there]
 
 
-@compiled_inner
+@compiled_inline
 def has_room(c: int, n: int, ceiling: Ceiling, sheet: Sheet) -> bool:
     """Whether the node has the room, by request and by usage under the two ceilings."""
     for r in range(RESOURCE_COUNT):
@@ -247,12 +247,12 @@ def _best_target(
         score -= taste.trip_per_ms * trip_ms[c, sheet.node_int[NodeInt.SITE, n]]
         if not sheet.image_present[n, image]:
             score -= pull
-        if score <= best_score:
+        if score <= best_score or _too_late(c, n, taste, trip_ms, sheet):
             continue
         reason = refused(c, n, widest, sheet)
         if reason == Reason.IN_FLIGHT or reason == Reason.NEVER_MOVES or reason == Reason.GROUP_BUDGET:
             return -1
-        if reason != Reason.NONE or _too_late(c, n, taste, trip_ms, sheet):
+        if reason != Reason.NONE:
             continue
         if taste.detection.rule != OFF and _overloads(c, n, taste.detection, sheet):
             continue
@@ -293,15 +293,16 @@ def _place_each(
 
 @compiled
 def _count_reasons(c: int, ceiling: Ceiling, wanted: Array, most_crossing: Array, sheet: Sheet, counts: Array) -> None:
-    own = lend(sheet)
-    for n in range(len(wanted)):
-        if wanted[n] != BARRED:
-            reason = refused(c, n, max(ceiling.cpu, ceiling.space), own)
+    own, receivers, most, into = lend(sheet), borrowed(wanted), borrowed(most_crossing), borrowed(counts)
+    widest = max(ceiling.cpu, ceiling.space)
+    for n in range(len(receivers)):
+        if receivers[n] != BARRED:
+            reason = refused(c, n, widest, own)
             if reason == Reason.NONE and not has_room(c, n, ceiling, own):
                 reason = 0 + Reason.NODE_HOT
-            if reason == Reason.NONE and is_narrow(c, n, most_crossing, own):
+            if reason == Reason.NONE and is_narrow(c, n, most, own):
                 reason = 0 + Reason.MOVE_LIMIT
-            counts[reason] += 1
+            into[reason] += 1
 
 
 class Targets:

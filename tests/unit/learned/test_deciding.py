@@ -7,11 +7,16 @@ from fogfold.encoding.arrays import fleet_arrays
 from fogfold.encoding.rows import NodeInt
 from fogfold.evaluate.episodes import run_episode
 from fogfold.model.node import NodeState
+from fogfold.policy.base import Intensity, Move, Proposal
 from fogfold.policy.learned.choosers import Follower
 from fogfold.policy.learned.deciding import Decider
 from fogfold.policy.learned.rows import GlobalRow, NodeRow, Stage, TargetRow, TokenRow
 from fogfold.policy.orders import orders_of
+from fogfold.policy.params import RuleParams
+from fogfold.policy.plan import Plan
 from fogfold.policy.registry import policy
+from fogfold.policy.sleeping import Evidence
+from fogfold.policy.targets import Fit, trip_to_users_ms
 from fogfold.seeding import stream
 from fogfold.train.rollout import training_world
 from fogfold.train.settings import TrainSettings
@@ -155,3 +160,55 @@ def test_a_decision_never_changes_the_view(built):
         Decider().decide(view, AtRandom(6))
         for was, now in zip(before, (view.state, view.placement, view.target, view.usage), strict=True):
             np.testing.assert_array_equal(was, now)
+
+
+class Scattered:
+    """A teacher that empties one node onto the emptiest legal targets, which stand on no short list by themselves."""
+
+    name = "scattered"
+
+    def reset(self, seed):
+        pass
+
+    def propose(self, view):
+        plan = Plan(view, RuleParams(), Evidence(), trip_to_users_ms(view.fleet), fit=Fit.FULLEST)
+        load = view.usage[0] @ (view.placement[:, None] == np.arange(view.fleet.nodes)[None, :])
+        for n in np.argsort(load).tolist():
+            here = np.flatnonzero(view.placement == n)
+            if len(here) == 0 or view.state[n] != NodeState.ON:
+                continue
+            before, moves = plan.draft.moves, []
+            plan.draft.close(n)
+            for c in plan.decreasing(here).tolist():
+                legal = np.flatnonzero(plan.draft.reasons(c) == 0)
+                if len(legal) == 0:
+                    break
+                target = int(legal[np.argmin(load[legal] / view.fleet.capacity[0, legal])])
+                plan.draft.move(c, target)
+                moves.append(Move(c, target))
+            if len(moves) == len(here):
+                return Proposal(self.name, Intensity.DEEP, tuple(moves), sleep=(n,))
+            plan.draft.take_back(before)
+        return Proposal(self.name)
+
+
+def test_what_the_teacher_would_take_is_on_offer():
+    # Else the lesson would be to stay: to give up the fold that the teacher makes.
+    built = training_world(TrainSettings(nodes=(50,), hours=1.0), 3)
+    fleet = fleet_arrays(built.cluster)
+    view = World(fleet, built.params, [(built.workload, built.faults)], seed=built.seed).view()
+    proposal = Scattered().propose(view)
+    assert len(proposal.moves) > 3
+    asking = Decider(teacher=Scattered()).ask(view)
+    question, targets, planned = next(asking), 0, None
+    while planned is None:
+        taught = int(np.argmax(question.taught))
+        if question.stage == Stage.TARGET:
+            assert taught > 0
+            targets += 1
+        try:
+            question = asking.send((taught, 0.0))
+        except StopIteration as end:
+            planned = end.value.proposal
+    assert targets == len(proposal.moves)
+    assert set(proposal.moves) <= set(planned.moves)

@@ -78,7 +78,7 @@ def test_trend_is_the_change_since_so_many_samples():
     np.testing.assert_allclose(trend_of(rows, 3), [0.0, 0.0])
 
 
-def targets(scene, container, *, keep=-1):
+def targets(scene, container, *, keep=()):
     plan, figures, trip_ms = scene
     wanted = plan.targets.open()
     wanted[plan.view.placement[container]] = 0
@@ -130,7 +130,7 @@ def test_kept_target_stands_on_the_list(scene):
         assert len(options.node) <= MOST_TARGETS + 1
         if len(options.node) > 2:
             last = int(options.node[-1])
-            assert int(targets(scene, c, keep=last).node[1]) == last
+            assert int(targets(scene, c, keep=(last,)).node[1]) == last
             found += 1
     assert found
 

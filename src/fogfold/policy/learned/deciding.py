@@ -271,6 +271,8 @@ class _Chain:
         self._fixed = fixed_by(plan)
         self._rule = _Marks(plan.view, ruled)
         self._teacher = _Marks(plan.view, taught) if taught is not None else None
+        # What either would take has to be on offer, or the lesson would be to give up.
+        self._marks = (self._rule,) if self._teacher is None else (self._rule, self._teacher)
 
     def run(self) -> _Step[None]:
         rows = np.eye(len(StageRow), dtype=np.float32)
@@ -292,7 +294,7 @@ class _Chain:
             yield from self._act(int(options.kind[i]), n)
 
     def _options(self, tried: set[int], before: int, *, fold: bool) -> NodeOptions:
-        keep = (self._rule.folds | self._rule.reliefs | self._rule.wakes) - tried
+        keep = set[int]().union(*(marks.folds | marks.reliefs | marks.wakes for marks in self._marks)) - tried
         return node_options(
             self._plan, self._figures, fold=fold, tried=tried, fixed=self._fixed, keep=keep, before=before
         )
@@ -339,7 +341,7 @@ class _Chain:
             wanted=self._wanted(int(plan.view.placement[container])),
             ceiling=self._decider.ceiling,
             trip_ms=self._decider.trip_ms,
-            keep=self._rule.target.get(container, -1),
+            keep=tuple(marks.target[container] for marks in self._marks if container in marks.target),
             folding=folding,
             left=left,
         )

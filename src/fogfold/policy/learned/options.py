@@ -31,6 +31,8 @@ MOST_WAKES = 4
 MOST_TARGETS = 16
 """Nodes on the short list of a container, beside staying."""
 _WH_H = late_cost_wh_h(1.0)
+_KEPT = 1e6
+"""Score that puts a target before all that are not to be kept."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,10 @@ def _short_list(
     trip_ms: Array,
     most_crossing: Array,
     sheet: Sheet,
-    keep: int,
+    keep: Array,
     out: Array,
 ) -> int:
-    """The best targets of a container, the best first, and the one to keep where it is legal; gives how many."""
+    """The best targets of a container, the best first, and those to keep where they are legal; gives how many."""
     own, trips, most = lend(sheet), borrowed(trip_ms), borrowed(most_crossing)
     score = np.empty(len(out))
     count = 0
@@ -162,8 +164,9 @@ def _short_list(
         value = fit_of(c, n, taste, False, own) - taste.trip_per_ms * trip
         if not own.image_present[n, image]:
             value -= pull
-        if n == keep:
-            value += 1e6
+        for i in range(len(keep)):
+            if n == keep[i]:
+                value += _KEPT
         if count == len(out) and value <= score[count - 1]:
             continue
         reason = refused(c, n, widest, own)
@@ -267,7 +270,7 @@ def target_options(
     wanted: Int[Array, " nodes"],
     ceiling: Ceiling,
     trip_ms: Float[Array, "containers sites"],
-    keep: int,
+    keep: tuple[int, ...],
     folding: bool,
     left: int,
 ) -> TargetOptions:
@@ -280,14 +283,14 @@ def target_options(
         wanted: `OPEN` for each node that may receive, else `BARRED`.
         ceiling: how far a target may be filled.
         trip_ms: as `targets.trip_to_users_ms` gives it.
-        keep: a node that stays on the short list however it scores; -1 for none.
+        keep: nodes that stay on the short list however they score.
         folding: whether its node is being folded.
         left: containers of its node that are still to be placed after it.
     """
     fleet, sheet = plan.view.fleet, plan.draft.sheet
-    few = np.empty(MOST_TARGETS, np.int64)
+    few, kept = np.empty(MOST_TARGETS, np.int64), np.array(keep, np.int64)
     count = _short_list(
-        container, ceiling, wanted, plan.targets.taste, trip_ms, plan.targets.most_crossing, sheet, keep, few
+        container, ceiling, wanted, plan.targets.taste, trip_ms, plan.targets.most_crossing, sheet, kept, few
     )
     few = few[:count]
     rows = np.zeros((count + 1, len(TargetRow)), np.float32)
