@@ -1,7 +1,8 @@
 """How a simulator's process is called and answers: a day and a variant on its command line, one line of JSON back.
 
-Each simulator is asked for the same day in several ways, from the least (its best speed) to what is nearer to what
-fogfold plays: demand that changes, fogfold's ticks of 30 s, traffic or placement container by container.
+Each simulator is asked for the same day in several ways: first for the least (its best speed), then for what is nearer
+to what fogfold plays (demand that changes, fogfold's ticks of 30 s, traffic or several applications), and then as its
+own examples are set up, with the readings and reports that they make.
 """
 
 from __future__ import annotations
@@ -25,8 +26,14 @@ class Variant:
     ticks_a_step: int = 1
     changing: bool = False
     """Whether demand changes with every tick."""
-    parts: bool = False
-    """LEAF: traffic between users and containers over links. ECLYPSE: an application for each container."""
+    meter_a_node: bool = False
+    """LEAF: whether each node has a power meter of its own, so that its energy can be told; one reads all otherwise."""
+    traffic: bool = False
+    """LEAF: whether each container is an application, with traffic to and from its users over links."""
+    applications: int = 1
+    """ECLYPSE: applications whose services the containers are."""
+    example: str = ""
+    """Which of the simulator's own examples it is set up as; none where the day is asked for and no more."""
     steps: int | None = None
     """Steps to break off after, where a whole day would take minutes; speed is per node-step either way."""
 
@@ -35,14 +42,21 @@ VARIANTS = {
     "leaf": (
         Variant("steady demand"),
         Variant("demand by step", changing=True),
+        Variant("demand by step, a meter a node", changing=True, meter_a_node=True),
         Variant("demand by 30 s", ticks_a_step=TICKS_A_STEP, changing=True),
-        Variant("demand by 30 s, traffic", ticks_a_step=TICKS_A_STEP, changing=True, parts=True),
+        Variant("demand by 30 s, traffic", ticks_a_step=TICKS_A_STEP, changing=True, traffic=True),
+        Variant("as its README", changing=True, example="readme", steps=48),
+        Variant("as its placement example", changing=True, traffic=True, example="placement"),
+        Variant("as its smart city example", changing=True, traffic=True, example="smart city", steps=4),
     ),
     "eclypse": (
         Variant("steady demand"),
         Variant("demand by step", changing=True),
         Variant("demand by 30 s", ticks_a_step=TICKS_A_STEP, changing=True),
-        Variant("demand by step, one app each", changing=True, parts=True, steps=24),
+        Variant("demand by step, 30 apps", changing=True, applications=30),
+        Variant("demand by 30 s, 30 apps", ticks_a_step=TICKS_A_STEP, changing=True, applications=30, steps=24),
+        Variant("demand by step, one app each", changing=True, applications=240, steps=24),
+        Variant("as its local example", changing=True, applications=30, example="local", steps=48),
     ),
 }
 

@@ -4,14 +4,16 @@ ECLYPSE knows no power: it is summed here from its own view of the load, in one 
 into the mapping, instant and never refused: by the placement strategy alone, an application would stand a step without
 placement. In ECLYPSE's favour: no links, though its network is much of what it is for; two resources instead of the six
 it comes with; no reports; its log silenced; no failure policies. At its fastest all containers are services of one
-application, so that the cluster is validated once a step; where each is an application of its own, which is what
-containers placed one by one would be, it is validated after each.
+application, so that the cluster is validated once a step; where there are several, it is validated after each.
+
+One set-up is that of ECLYPSE's own examples: `shops.py` has what is on.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,14 +24,18 @@ from eclypse.placement.strategies import StaticStrategy
 from eclypse.simulation import Simulation, SimulationConfig
 
 from simulators.play import Variant, say
+from simulators.shops import SERVICES, check_report, hierarchy, shop
 from simulators.workload import STEP_S, Day
 
-EFFECTS = ("CPU and memory capacity, checked in every tick",)
+EFFECTS = (
+    "CPU and memory capacity, checked in every tick",
+    "as its example: six resources of nodes, latency and bandwidth of links, all its metrics, written as CSV",
+)
 LACKS = (
     "power",
     "moves that take time, bytes or may fail",
     "sleep and wake",
-    "faults and network (it has policies for both, not used here)",
+    "faults (it has policies for them, not used here)",
     "queueing and latency objectives",
 )
 _MOST = 10**9
@@ -40,26 +46,36 @@ class _Play:
 
     def __init__(self, day: Day, variant: Variant) -> None:
         self.day, self.variant = day, variant
-        self.nodes = [f"node-{index}" for index in range(day.nodes)]
-        self.place = {node: index for index, node in enumerate(self.nodes)}
-        self.services = [f"container-{index}" for index in range(day.containers)]
         self.demands = day.demands(variant.ticks_a_step, changing=variant.changing)
         self.energy_j, self.tick = 0.0, 0
-        infrastructure = Infrastructure("cluster", node_assets=_assets(), update_policies=[self.go_on], seed=day.seed)
-        for node, cpu, ram in zip(self.nodes, day.capacity_mcpu, day.capacity_mib):
-            infrastructure.add_node(node, cpu=cpu, ram=ram)
-        count = day.containers if variant.parts else 1
-        self.applications = [
-            Application(f"app-{index}", node_assets=_assets(), seed=day.seed) for index in range(count)
-        ]
-        self.home = [self.applications[index % count] for index in range(day.containers)]
+        count = variant.applications
+        if variant.example:
+            infrastructure = hierarchy(day)
+            self.applications = [shop(index, day.seed) for index in range(count)]
+            # A policy of the infrastructure would make ECLYPSE forget its paths in each step.
+            self.applications[-1].update_policies.append(self.go_on)
+            self.services = [SERVICES[container // count] for container in range(day.containers)]
+        else:
+            infrastructure = _cluster(day, self.go_on)
+            self.applications = [_bare(index, day.seed) for index in range(count)]
+            self.services = [f"container-{container}" for container in range(day.containers)]
+        self.nodes = list(infrastructure.nodes)
+        self.place = {node: index for index, node in enumerate(self.nodes)}
+        self.home = [self.applications[container % count] for container in range(day.containers)]
         mappings: dict[str, dict[str, str]] = {application.id: {} for application in self.applications}
-        for index, (service, home) in enumerate(zip(self.services, self.home)):
-            home.add_node(service, cpu=self.demands[0][index], ram=day.request_mib[index])
-            mappings[home.id][service] = self.nodes[day.placement[index]]
+        for container, (service, home) in enumerate(zip(self.services, self.home)):
+            if not variant.example:
+                home.add_node(service)
+            home.nodes[service].update(cpu=self.demands[0][container], ram=day.request_mib[container])
+            mappings[home.id][service] = self.nodes[day.placement[container]]
         self.folder = tempfile.TemporaryDirectory()
+        self.reports = Path(self.folder.name) / "out"
         config = SimulationConfig(
-            max_steps=len(self.demands), seed=day.seed, path=Path(self.folder.name) / "out", log_level="CRITICAL"
+            max_steps=len(self.demands),
+            include_default_metrics=bool(variant.example),
+            seed=day.seed,
+            path=self.reports,
+            log_level="CRITICAL",
         )
         self.simulation = Simulation(infrastructure, config)
         for application in self.applications:
@@ -69,7 +85,7 @@ class _Play:
         """The mapping that says where the container is."""
         return self.simulation.simulator.placements[self.home[container].id].mapping
 
-    def go_on(self, _: Infrastructure) -> None:
+    def go_on(self, _: Application | Infrastructure) -> None:
         """Read the power; at the end of a step make its moves; then let demand change."""
         day, ticks_a_step = self.day, self.variant.ticks_a_step
         power_w = sum(day.idle_w)
@@ -91,6 +107,19 @@ def _assets() -> dict[str, Additive]:
     return {"cpu": Additive(0, _MOST, 0), "ram": Additive(0, _MOST, 0)}
 
 
+def _cluster(day: Day, policy: Callable[[Infrastructure], None]) -> Infrastructure:
+    """Nodes with CPU and memory, and nothing between them."""
+    cluster = Infrastructure("cluster", node_assets=_assets(), update_policies=[policy], seed=day.seed)
+    for index, (cpu, ram) in enumerate(zip(day.capacity_mcpu, day.capacity_mib)):
+        cluster.add_node(f"node-{index}", cpu=cpu, ram=ram)
+    return cluster
+
+
+def _bare(index: int, seed: int) -> Application:
+    """An application whose services need CPU and memory, and nothing from one another."""
+    return Application(f"app-{index}", node_assets=_assets(), seed=seed)
+
+
 def play(day: Day, variant: Variant) -> dict[str, Any]:
     """Play the day, and give what it cost and came to."""
     playing = _Play(day, variant)
@@ -99,10 +128,12 @@ def play(day: Day, variant: Variant) -> dict[str, Any]:
     playing.simulation.wait()
     cpu_s = time.process_time() - started
     last = [playing.mapping(container)[service] for container, service in enumerate(playing.services)]
+    lines = check_report(playing.reports, playing.demands) if variant.example else 0
     playing.folder.cleanup()
     return {
         "cpu_s": cpu_s,
         "ticks": playing.tick,
+        "report_lines": lines,
         "energy_kwh": playing.energy_j / 3.6e6,
         "last_placement": [playing.place[node] for node in last],
     }

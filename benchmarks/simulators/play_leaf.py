@@ -2,8 +2,15 @@
 
 LEAF knows no sleep, no faults, no moves that take time, no queues: a move is instant here. Its power meter reads all
 nodes once a tick. In LEAF's favour, where no traffic is asked for there are no links and no applications, so that no
-path is ever searched; where it is, paths are searched only for what has moved, and the meter leaves out links (their
-power is 0). A task's size cannot change where it is: where demand changes, each is taken off and placed again.
+path is ever searched; where it is, paths are searched only for what has moved. A task's size cannot change where it is:
+where demand changes, each is taken off and placed again, and its traffic stays on its path.
+
+Three set-ups have the meters of LEAF's own examples (github.com/dos-group/leaf at 0.4.2):
+
+- README.md, as examples/1_single_node.py: tasks on nodes, read each second, which is the meter's default;
+- examples/2_application_placement.py: an application with source, task and sink for each container, placed by an
+  orchestrator; a meter of the applications and one of the nodes each step, one of the infrastructure each second step;
+- examples/smart_city_traffic/main.py: the same applications; meters of nodes, links and applications, each second.
 """
 
 from __future__ import annotations
@@ -11,6 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import simpy
@@ -22,7 +30,11 @@ from leaf.power import PowerMeter, PowerModelLink, PowerModelNode
 from simulators.play import Variant, say
 from simulators.workload import STEP_S, Day
 
-EFFECTS = ("linear power", "CPU capacity", "where asked: traffic over links with a bandwidth")
+EFFECTS = (
+    "linear power",
+    "CPU capacity",
+    "where asked: traffic over links with a bandwidth, power of links and by application",
+)
 LACKS = (
     "moves that take time, bytes or may fail",
     "sleep and wake",
@@ -31,6 +43,7 @@ LACKS = (
     "memory and disk of a node",
 )
 _BANDWIDTH = 10**15
+_J_PER_KBIT = 1e-5
 _KBIT_S_PER_MCPU = 40
 """Traffic of a container: 40 Mbit/s a core, what a web service of fogfold's city has."""
 
@@ -82,21 +95,25 @@ class _ConnectedCluster(_Cluster):
 
     def place(self, day: Day) -> list[Task]:
         middle = Node("middle")
-        sites = [Node(f"site-{index}") for index in range(max(*day.site, *day.user_site) + 1)]
+        sites = [
+            Node(f"site-{index}", power_model=PowerModelNode(power_per_cu=0.0))
+            for index in range(max(*day.site, *day.user_site) + 1)
+        ]
         pairs = [(site, middle) for site in sites] + [(n, sites[site]) for n, site in zip(self.nodes, day.site)]
         for one, other in pairs:
             for source, target in ((one, other), (other, one)):
-                self.infrastructure.add_link(Link(source, target, _BANDWIDTH, PowerModelLink(0.0), latency=1.0))
+                power = PowerModelLink(_J_PER_KBIT)
+                self.infrastructure.add_link(Link(source, target, _BANDWIDTH, power, latency=1.0))
         self.towards = _Towards(self.infrastructure)
         self.applications = []
         tasks: list[Task] = []
         for request, home, where in zip(day.request_mcpu, day.user_site, day.placement):
             application = Application()
-            users, task = SourceTask(0, bound_node=sites[home]), ProcessingTask(request)
+            users, task = SourceTask(1, bound_node=sites[home]), ProcessingTask(request)
             rate = _KBIT_S_PER_MCPU * request
             application.add_task(users)
             application.add_task(task, [(users, rate)])
-            application.add_task(SinkTask(0, bound_node=sites[home]), [(task, rate)])
+            application.add_task(SinkTask(1, bound_node=sites[home]), [(task, rate)])
             self.applications.append(application)
             tasks.append(task)
             self._put(application, where)
@@ -121,22 +138,66 @@ class _ConnectedCluster(_Cluster):
                 flow.allocate(path)
 
 
+def _meters(cluster: _Cluster, variant: Variant, tick_s: float) -> dict[str, list[PowerMeter]]:
+    """Who reads power, by what is read: the nodes, and what else the example has meters for."""
+    nodes = cluster.nodes
+    if variant.meter_a_node:
+        return {"nodes": [PowerMeter(node, measurement_interval=tick_s) for node in nodes]}
+    if not variant.example:
+        return {"nodes": [PowerMeter(nodes, measurement_interval=tick_s)]}
+    if not isinstance(cluster, _ConnectedCluster):
+        return {"nodes": [PowerMeter(nodes)]}
+    if variant.example == "placement":
+        return {
+            "nodes": [PowerMeter(nodes, measurement_interval=tick_s)],
+            "applications": [PowerMeter(cluster.applications, measurement_interval=tick_s)],
+            "infrastructure": [PowerMeter(cluster.infrastructure, measurement_interval=2 * tick_s)],
+        }
+    return {
+        "nodes": [PowerMeter(nodes)],
+        "links": [PowerMeter(cluster.infrastructure.links())],
+        "applications": [PowerMeter(cluster.applications)],
+    }
+
+
+def _check_applications(day: Day, meters: dict[str, list[PowerMeter]]) -> None:
+    """LEAF shares the power of nodes and links out among applications; with unused nodes that must be everything."""
+    unused_w = day.unused_w()
+    read_w = {name: [float(read) for read in each[0].measurements] for name, each in meters.items()}
+    applications = read_w["applications"]
+    if "infrastructure" in meters:
+        everything = read_w["infrastructure"]
+        applications, unused_w = applications[::2], unused_w[::2]
+    else:
+        everything = [node + link for node, link in zip(read_w["nodes"], read_w["links"])]
+        unused_w = [power for power in unused_w for _ in range(len(everything) // day.steps)]
+    for shared, unused, whole in zip(applications, unused_w, everything, strict=True):
+        if abs(shared + unused - whole) > 1e-9 * whole:
+            raise SystemExit(f"applications take {shared} W, unused nodes {unused} W, but everything {whole} W")
+
+
 def play(day: Day, variant: Variant) -> dict[str, Any]:
     """Play the day, and give what it cost and came to."""
-    cluster = _ConnectedCluster(day) if variant.parts else _Cluster(day)
+    cluster = _ConnectedCluster(day) if variant.traffic else _Cluster(day)
     tick_s = STEP_S / variant.ticks_a_step
-    meter = PowerMeter(cluster.nodes, name="cluster", measurement_interval=tick_s)
+    meters = _meters(cluster, variant, tick_s)
     env = simpy.Environment()
     env.process(_changes(env, day, cluster, variant, tick_s))
-    env.process(meter.run(env, delay=1.0))
+    for meter in chain(*meters.values()):
+        env.process(meter.run(env, delay=0.5))
     started = time.process_time()
     env.run(until=day.steps * STEP_S)
     cpu_s = time.process_time() - started
+    if "applications" in meters:
+        _check_applications(day, meters)
     place = {node.name: index for index, node in enumerate(cluster.nodes)}
+    interval_s = meters["nodes"][0].measurement_interval
+    readings = [meter.measurements for meter in meters["nodes"]]
     return {
         "cpu_s": cpu_s,
-        "ticks": len(meter.measurements),
-        "energy_kwh": sum(float(m) for m in meter.measurements) * tick_s / 3.6e6,
+        "ticks": len(readings[0]) * interval_s / tick_s,
+        "readings": sum(len(meter.measurements) for meter in chain(*meters.values())),
+        "energy_kwh": sum(float(power) for power in chain(*readings)) * interval_s / 3.6e6,
         "last_placement": [place[task.node.name] for task in cluster.tasks],
     }
 
@@ -144,18 +205,21 @@ def play(day: Day, variant: Variant) -> dict[str, Any]:
 def _changes(
     env: simpy.Environment, day: Day, cluster: _Cluster, variant: Variant, tick_s: float
 ) -> Generator[simpy.Event, None, None]:
-    """New demand at the start of each tick, where it changes, and the moves at the end of each step."""
+    """New demand at the start of each tick, where it changes, and the moves at the end of each step.
+
+    Meters read half a second into each of their intervals, so that they see neither half done.
+    """
     demands = iter(day.demands(variant.ticks_a_step, changing=variant.changing))
     for moves in day.moves:
         for tick in range(variant.ticks_a_step):
             demand = next(demands)
             if variant.changing:
                 cluster.resize(demand)
-            yield env.timeout(tick_s - 1.0)
+            yield env.timeout(tick_s - 0.25)
             if tick == variant.ticks_a_step - 1:
                 for container, node in moves:
                     cluster.move(container, node)
-            yield env.timeout(1.0)
+            yield env.timeout(0.25)
 
 
 if __name__ == "__main__":

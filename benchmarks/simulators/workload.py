@@ -81,6 +81,14 @@ class Day:
         """Where the containers are at the end."""
         return list(self.placements())[-1]
 
+    def unused_w(self) -> list[float]:
+        """For each step the power of all nodes on which nothing runs, with demand that changes with every step."""
+        power_w = []
+        for where, demand, _ in zip(self.placements(), self.demands(1, changing=True), self.moves):
+            used = {node for node, load in zip(where, demand) if load}
+            power_w.append(sum(idle for node, idle in enumerate(self.idle_w) if node not in used))
+        return power_w
+
     def energy_kwh(self, ticks_a_step: int, *, changing: bool) -> float:
         """Energy of the day if every move is instant and power linear: what LEAF and ECLYPSE must both find."""
         energy_j, tick_s = 0.0, STEP_S / ticks_a_step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,6 +122,14 @@ def test_energy_of_changing_demand_is_that_worked_by_hand(two_nodes: Any) -> Non
     assert two_nodes.energy_kwh(10, changing=True) == pytest.approx(25.5e3 / 3.6e6, rel=1e-12)
 
 
+def test_power_of_unused_nodes_is_that_worked_by_hand(two_nodes: Any) -> None:
+    # Step 1: both run something. Step 2: both containers are on node 1, so node 0 is idle at 10 W.
+    assert two_nodes.unused_w() == [0, 10.0]
+    # A container that asks for nothing (the second, in step 2) keeps no node in use: move the other away from it.
+    alone = dataclasses.replace(two_nodes, moves=[[], []])
+    assert alone.unused_w() == [0, 20.0]
+
+
 def test_moves_are_made_at_the_end_of_their_step(two_nodes: Any) -> None:
     assert list(two_nodes.placements()) == [[0, 1], [1, 1], [1, 0]]
 
@@ -198,6 +207,14 @@ def test_the_fastest_of_several_plays_counts(simulators: dict[str, ModuleType]) 
 
 def test_each_simulator_is_asked_for_least_first(simulators: dict[str, ModuleType]) -> None:
     for variants in simulators["play"].VARIANTS.values():
-        least = variants[0]
-        assert (least.ticks_a_step, least.changing, least.parts, least.steps) == (1, False, False, None)
+        assert variants[0] == simulators["play"].Variant("steady demand")
         assert len({variant.name for variant in variants}) == len(variants)
+
+
+def test_each_simulator_is_asked_as_its_own_examples_do_last(simulators: dict[str, ModuleType]) -> None:
+    for variants in simulators["play"].VARIANTS.values():
+        ours = [bool(variant.example) for variant in variants]
+        assert ours == sorted(ours)
+        assert ours[-1]
+        # Demand changes with every step there, and nothing is asked for more often.
+        assert {(variant.changing, variant.ticks_a_step) for variant in variants if variant.example} == {(True, 1)}
