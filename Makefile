@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -c 'import sys; assert sys.version_info >= (3, 11), "fogfold needs Python 3.11 or newer; try make PYTHON=python3.12"'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report,exact]' --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report,exact,serve]' --group dev
 	@touch $@
 
 # Tests train and meet agents of other libraries; a demonstration needs none of that.
@@ -24,8 +24,8 @@ $(TESTED): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report,exact,train,env,serve,postgres]' --group dev --group agents
 	@touch $@
 
-demo: $(STAMP) ## A day of a small city, with and without folding; writes report.html
-	$(BIN)/fogfold demo --report report.html
+demo: $(STAMP) ## A day of a small city through the whole service; writes report.html
+	$(BIN)/fogfold demo --exit --report report.html
 
 test: lint types contracts $(TESTED) ## Everything that must hold, slow suites apart
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m 'not slow'

@@ -97,6 +97,7 @@ EXIT_CODES: dict[int, str] = {
     5: "trace data is not on this machine",
     6: "a container fits nowhere",
     7: "an optional package is missing",
+    8: "a decision that was made again came out otherwise",
     70: "fogfold broke one of its own invariants: please report it",
     130: "interrupted; what was finished has been kept",
 }

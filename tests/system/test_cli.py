@@ -69,14 +69,6 @@ def test_tables_name_every_policy(fogfold):
     assert "drain" in out
 
 
-def test_demo_compares_with_hold_and_writes_a_report(fogfold, tmp_path):
-    page = tmp_path / "report.html"
-    code, out, _ = fogfold("demo", "--scenario", "tiny-4", "--hours", 2, "--report", page)
-    assert code == 0
-    assert "drain-relief" in out
-    assert "hold" in page.read_text(encoding="utf-8")
-
-
 def test_scenarios_lists_what_can_be_run(fogfold):
     code, out, _ = fogfold("scenarios", "--json")
     assert code == 0

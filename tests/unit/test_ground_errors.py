@@ -13,8 +13,8 @@ from fogfold import errors
 from fogfold.errors import EXIT_CODES, FogfoldError, ScenarioError, did_you_mean
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FogfoldError)]
-OF_THE_COMMAND_LINE = {0, 130}
-"""Codes that no error has: done, and interrupted."""
+OF_THE_COMMAND_LINE = {0, 8, 130}
+"""Codes that no error has: done, a decision that came out otherwise, and interrupted."""
 
 
 def test_every_exit_code_of_an_error_is_documented_and_no_other():

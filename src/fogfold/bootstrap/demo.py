@@ -77,8 +77,8 @@ class Standing:
     saved_share: float
     """That over the energy under hold; 0 before the first step is over."""
     moves: int
-    next_in_s: float | None
-    """Time to the next decision on a schedule; None where none is due."""
+    next_s: float | None
+    """When the next decision is due, as it was last known; None before the first."""
     is_over: bool
 
 
@@ -99,6 +99,7 @@ class Demo:
         self.cluster = service.plane.simulated
         self._began_s = service.plane.clock.now_s()
         self._hold_j = _energy_j(self.hold())
+        self._next_s: float | None = None
 
     def hold(self, steps: int | None = None) -> Episode:
         """The same time with everything left where it is, played directly.
@@ -114,7 +115,9 @@ class Demo:
         sums, _ = self.cluster.steps()
         held_j = float(self._hold_j[: len(sums)].sum())
         saved_j = held_j - float(sums[:, Total.ENERGY_J].sum())
-        collected = service.loop.watch.collected
+        collected, next_in_s = service.loop.watch.collected, service.loop.status().next_in_s
+        if next_in_s is not None:
+            self._next_s = clock.now_s() + next_in_s
         states = [] if collected is None else list(collected.snapshot.states.values())
         return Standing(
             now_s=clock.now_s(),
@@ -124,7 +127,7 @@ class Demo:
             saved_kwh=saved_j / J_PER_KWH,
             saved_share=saved_j / held_j if held_j > 0.0 else 0.0,
             moves=round(float(sums[:, Total.MOVES_DONE].sum())),
-            next_in_s=service.loop.status().next_in_s,
+            next_s=self._next_s,
             is_over=self.cluster.is_over,
         )
 
@@ -209,7 +212,7 @@ async def open_demo(settings: DemoSettings) -> AsyncIterator[Demo]:
     built = build(settings.scenario, settings.seed, hours=settings.hours)
     pace = None if settings.speed is None else Pace(MachineClock(), settings.speed)
 
-    def plane_of(_: SimulatedPlanePart, *, last_entry_s: float | None) -> Plane:
+    def plane_of(_: SimulatedPlanePart, /, *, last_entry_s: float | None) -> Plane:
         return jumping_plane(built, last_entry_s=last_entry_s, pace=pace)
 
     service_settings = ServiceSettings(

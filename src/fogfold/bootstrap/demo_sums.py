@@ -1,6 +1,6 @@
 """What a demonstration came to: the figures of its policy from the world's own ledger, and what the loop did for them.
 
-The figures are those of `fogfold run`, by the same formulas (`evaluate.metrics`), over the whole steps that were played.
+The figures are those of `fogfold run`, by the same formulas (`evaluate.metrics`), over the whole steps played.
 """
 
 from __future__ import annotations

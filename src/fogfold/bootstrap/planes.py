@@ -51,7 +51,7 @@ class Plane:
 class PlaneMaker(Protocol):
     """Makes a plane from its settings, as `simulated_plane` does."""
 
-    def __call__(self, settings: SimulatedPlanePart, *, last_entry_s: float | None) -> Plane:
+    def __call__(self, settings: SimulatedPlanePart, /, *, last_entry_s: float | None) -> Plane:
         """The plane, beginning after the newest entry of the journal."""
         ...
 

@@ -34,9 +34,12 @@ from fogfold.control.deciding import Decider, Limits
 from fogfold.control.load_evidence import EvidenceSettings
 from fogfold.control.loop import Loop, LoopSettings
 from fogfold.control.means import ExecuteSettings, Means
+from fogfold.control.recorder import InputsSettings
+from fogfold.control.saving import SavingSettings
 from fogfold.control.watch import Watch
 from fogfold.policy.registry import policy as policy_named
 from fogfold.seeding import stream
+from fogfold.units import DAY_S
 
 __all__ = ["Service", "open_service"]
 
@@ -146,7 +149,7 @@ async def open_service(
             plane = plane_of(settings.plane, last_entry_s=await _last_entry_s(store))
             limits = _limits(settings, plane)
             limits, loop = refine(limits, _loop_settings(settings, plane, limits))
-            yield _wired(settings, plane, store, Decider(policy, limits), loop, access)
+            yield _wired(settings, plane, store, Decider(policy, limits, seed=_SEED), loop, access)
 
 
 def _wired(
@@ -186,6 +189,8 @@ def _loop_settings(settings: ServiceSettings, plane: Plane, limits: Limits) -> L
         schedule=settings.limits.rhythm.made(),
         evidence=limits.power.evidence if limits.power is not None else EvidenceSettings(),
         execute=ExecuteSettings(caps=limits.plan, lease_s=lease_s),
+        inputs=InputsSettings(keep_s=settings.replay_days * DAY_S, most_mib=settings.replay_mib),
+        saving=SavingSettings(window_s=settings.outcome_s),
     )
 
 

@@ -176,6 +176,12 @@ class ServiceSettings(Part):
     """How long a plan waits to be approved."""
     shutdown_s: Positive = 120.0
     """How long moves under way may take to end when the service is told to end."""
+    outcome_s: Positive = 1800.0
+    """For how long it is measured after a plan what it really saves."""
+    replay_days: Annotated[float, Field(ge=0)] = 7.0
+    """How long it is kept what decisions were made from, in days, so that they can be made again; 0 keeps nothing."""
+    replay_mib: Positive = 512.0
+    """How large that may grow; beyond it the oldest goes earlier. A decision about 20 nodes takes some 12 kB."""
     limits: LimitsPart = LimitsPart()
     """What decisions are held to."""
     api: ApiPart = ApiPart()

@@ -9,7 +9,9 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from fogfold import __version__
+from fogfold.cli.audit import audit
 from fogfold.cli.bench import bench
+from fogfold.cli.calibrate import calibrate_app
 from fogfold.cli.compare import compare
 from fogfold.cli.demo import demo
 from fogfold.cli.forecast import forecast
@@ -37,10 +39,12 @@ app.command(run)
 app.command(compare)
 app.command(tune)
 app.command(train)
+app.command(audit)
 app.command(scenarios)
 app.command(import_trace, name="import")
 app.command(bench)
 app.command(forecast)
+app.command(calibrate_app)
 app.command(serve)
 for command in (status, plan, approve, deny, stop, resume, why):
     app.command(command)

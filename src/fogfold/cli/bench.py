@@ -5,11 +5,15 @@ from __future__ import annotations
 from cyclopts import App
 
 from fogfold.cli.bench_chaos import chaos
+from fogfold.cli.bench_control import control
 from fogfold.cli.bench_decide import decide_bench
+from fogfold.cli.bench_foresight import foresight
 from fogfold.cli.bench_rehearse import rehearse_bench
 from fogfold.cli.bench_rolling import rolling
 from fogfold.cli.bench_rows import show, words
 from fogfold.cli.bench_snapshot import snapshot
+from fogfold.cli.bench_tradeoff import tradeoff
+from fogfold.cli.bench_train import train_bench
 from fogfold.cli.output import progress
 from fogfold.evaluate.planetlab.bench import run as run_planetlab
 from fogfold.evaluate.planetlab.trace import known_days
@@ -23,6 +27,10 @@ bench.command(rolling)
 bench.command(decide_bench, name="decide")
 bench.command(rehearse_bench, name="rehearse")
 bench.command(chaos)
+bench.command(control)
+bench.command(train_bench, name="train")
+bench.command(foresight)
+bench.command(tradeoff)
 
 
 @bench.command
@@ -61,6 +69,7 @@ def planetlab(
     days: str = "20110303",
     policies: str = "npa,dvfs,thr,iqr,mad,lr,lrr",
     corrected: str = "",
+    opening: str = "",
     jobs: int | None = None,
     json: bool = False,
 ) -> int:
@@ -71,9 +80,13 @@ def planetlab(
     days
         Days with commas between, or `all` for those on this machine.
     policies
-        Rules with commas between, each with minimum-migration-time selection.
+        Names with commas between: the benchmark's own rules, each with minimum-migration-time selection, and policies
+        of fogfold, such as `drain-relief` or `learned:FILE`.
     corrected
         Corrections to switch on, with commas between, or `all`.
+    opening
+        A policy of fogfold that decides for the first half hour in place of fogfold's others, while VMs are still
+        spread over all hosts; none where not given.
     jobs
         Processes to run on; all processors where not given.
     json
@@ -82,6 +95,6 @@ def planetlab(
     which = list(known_days(None)) if days == "all" else words(days)
     names, switches = words(policies), words(corrected)
     with progress("planetlab", len(which) * len(names), "days") as track:
-        rows = run_planetlab(which, names, switches, lambda *_: track.by(), workers=jobs)
+        rows = run_planetlab(which, names, switches, lambda *_: track.by(), workers=jobs, opening=opening)
     show("planetlab", [row.as_json() for row in rows], json)
     return 0

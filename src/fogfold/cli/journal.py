@@ -1,4 +1,4 @@
-"""`fogfold journal`: what the service wrote down, listed, shown, taken out for other tools, and told again in order."""
+"""`fogfold journal`: what the service wrote down, listed, shown, taken out for other tools, told and decided again."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
+from rich.markup import escape
 from rich.table import Table
 
+from fogfold import __version__
 from fogfold.cli.client import Client
 from fogfold.cli.output import print_json, screen
-from fogfold.errors import MissingExtraError, ModelError
+from fogfold.errors import MissingExtraError, ModelError, UnknownNameError
+from fogfold.policy.registry import policy as policy_named
+from fogfold.units import MINUTE_S
 
 __all__ = ["journal"]
 
@@ -22,6 +26,9 @@ journal = App(name="journal", help="What the service wrote down.")
 
 Url = Annotated[str | None, Parameter(name="--url")]
 Bearer = Annotated[str | None, Parameter(name="--token")]
+
+_DIFFERS = 8
+"""Exit code for a decision that came out otherwise when it was made again."""
 
 
 @journal.command(name="list")
@@ -39,7 +46,7 @@ def list_entries(
     Parameters
     ----------
     kind
-        Only entries of this kind: decision, execution, approval, stop, recovery, wake_all.
+        Only entries of this kind: decision, execution, outcome, approval, stop, recovery, wake_all.
     limit
         At most so many, up to 200.
     before
@@ -122,20 +129,63 @@ def export(
 
 
 @journal.command
-def replay(*, store: str, since: str | None = None, until: str | None = None, json: bool = False) -> int:
-    """Tell what happened, entry by entry in its order, and what it came to.
+def dataset(
+    *,
+    to: Path,
+    store: str,
+    rows: Literal["node", "move"] = "node",
+    since: str | None = None,
+    until: str | None = None,
+    json: bool = False,
+) -> int:
+    """Write a table of decisions, what was known at each and what came of it: CSV, or Parquet where the name ends so.
 
     Parameters
     ----------
+    to
+        The file; an existing one is replaced.
+    store
+        Where the journal is: sqlite:///path or postgresql://user@host/name.
+    rows
+        A row for each decision and node, or for each decision and move.
+    since
+        Only decisions from this time on, as in 2026-01-05T00:00 (UTC).
+    until
+        Only decisions before this time.
+    json
+        Print one JSON object.
+    """
+    count = asyncio.run(_dataset(to, store, rows, since, until))
+    if json:
+        print_json({"file": str(to), "rows": count})
+    else:
+        screen().print(f"{count} rows in {to}", markup=False)
+    return 0
+
+
+@journal.command
+def replay(
+    number: int | None = None, *, store: str, since: str | None = None, until: str | None = None, json: bool = False
+) -> int:
+    """Make a decision again from what was stored; without a number tell what happened, in order, and what it came to.
+
+    A decision that comes out otherwise ends with code 8.
+
+    Parameters
+    ----------
+    number
+        Number of the decision in the journal.
     store
         Where the journal is: sqlite:///path or postgresql://user@host/name.
     since
-        Only entries from this time on, as in 2026-01-05T00:00 (UTC).
+        Without a number: only entries from this time on, as in 2026-01-05T00:00 (UTC).
     until
-        Only entries before this time.
+        Without a number: only entries before this time.
     json
-        Print one JSON object: the sums alone.
+        Print one JSON object; without a number the sums alone.
     """
+    if number is not None:
+        return _decide_again(number, store, json=json)
     sums = asyncio.run(_replay(store, since, until, quiet=json))
     if json:
         print_json(sums)
@@ -146,6 +196,50 @@ def replay(*, store: str, since: str | None = None, until: str | None = None, js
     return 0
 
 
+def _decide_again(number: int, url: str, *, json: bool) -> int:
+    again = asyncio.run(_replayed(number, url))
+    if json:
+        print_json(
+            {
+                "number": again.number,
+                "same": again.is_same,
+                "policy": again.policy,
+                "fogfold": again.fogfold,
+                "decisions": again.decisions,
+                "parted": again.parted or None,
+                "differences": [{"field": d.field, "then": d.then, "now": d.now} for d in again.differences],
+            }
+        )
+        return 0 if again.is_same else _DIFFERS
+    out = screen()
+    if again.fogfold != __version__:
+        out.print(f"decided by fogfold {again.fogfold}, made again by {__version__}", markup=False)
+    if again.is_same:
+        out.print(f"same decision: {number}, by {again.policy}", markup=False)
+        if again.decisions > 1:
+            out.print(f"and so were all {again.decisions} since the policy was fresh", markup=False)
+        return 0
+    out.print(f"another decision: {number}, by {again.policy}", markup=False)
+    if again.parted:
+        out.print(f"first to come out otherwise: {again.parted}", markup=False)
+    table = Table("field", "then", "now", box=None)
+    for one in again.differences:
+        table.add_row(escape(one.field), escape(str(one.then)), escape(str(one.now)))
+    out.print(table)
+    return _DIFFERS
+
+
+async def _replayed(number: int, url: str) -> Any:
+    found = _stored()
+    async with await _opened(found, url) as store:
+        entry = await store.entry(number)
+        if entry is None:
+            raise UnknownNameError(f"there is no entry {number} in the journal; see `fogfold journal list`")
+        if entry.kind != "decision":
+            raise ModelError(f"entry {number} is of kind {entry.kind}; only a decision can be made again")
+        return await found["replay"](number, entry.value, store, policy_named)
+
+
 async def _export(to: Path, url: str, kind: str | None, since: str | None, until: str | None) -> int:
     found = _stored()
     write = found["write_parquet"] if to.suffix == ".parquet" else found["write_csv"]
@@ -154,6 +248,16 @@ async def _export(to: Path, url: str, kind: str | None, since: str | None, until
             kinds=None if kind is None else (kind,), since_s=_seconds(since, "since"), until_s=_seconds(until, "until")
         )
         written: int = await write(entries, to)
+        return written
+
+
+async def _dataset(to: Path, url: str, rows: str, since: str | None, until: str | None) -> int:
+    found = _stored()
+    made = found["dataset"]
+    columns, make = (made.NODE_COLUMNS, made.node_rows) if rows == "node" else (made.MOVE_COLUMNS, made.move_rows)
+    async with await _opened(found, url) as store:
+        table = make(store, _seconds(since, "since"), _seconds(until, "until"))
+        written: int = await found["write_rows"](columns, table, to, parquet=to.suffix == ".parquet")
         return written
 
 
@@ -189,12 +293,22 @@ async def _replay(url: str, since: str | None, until: str | None, *, quiet: bool
 
 def _stored() -> dict[str, Any]:
     try:
-        from fogfold.adapters.storage import schema  # noqa: PLC0415 - an extra
-        from fogfold.adapters.storage.export import write_csv, write_parquet  # noqa: PLC0415
+        from fogfold.adapters.storage import dataset as tables  # noqa: PLC0415 - an extra
+        from fogfold.adapters.storage import schema  # noqa: PLC0415
+        from fogfold.adapters.storage.export import write_csv, write_parquet, write_rows  # noqa: PLC0415
         from fogfold.adapters.storage.sql_store import SqlStore  # noqa: PLC0415
+        from fogfold.control.replaying import replay as made_again  # noqa: PLC0415 - heavy
     except ImportError as error:
         raise MissingExtraError(f"the store needs the package {error.name!r}; pip install 'fogfold[serve]'") from error
-    return {"schema": schema, "write_csv": write_csv, "write_parquet": write_parquet, "SqlStore": SqlStore}
+    return {
+        "schema": schema,
+        "dataset": tables,
+        "write_rows": write_rows,
+        "write_csv": write_csv,
+        "write_parquet": write_parquet,
+        "SqlStore": SqlStore,
+        "replay": made_again,
+    }
 
 
 async def _opened(found: dict[str, Any], url: str) -> Any:
@@ -236,6 +350,10 @@ def _line(kind: str, value: Any) -> str:
         return (
             f"plan {value['decision']} {'approved' if value['approved'] else 'denied ' + value.get('why', '')}".strip()
         )
+    if kind == "outcome":
+        real = "unknown" if value["real_w"] is None else f"{value['real_w']:.1f} W ({value['how']})"
+        over = f"over {value['window_s'] / MINUTE_S:.0f} min, {value['ended_by']}"
+        return f"plan {value['decision']} was to save {value['predicted_w']:.1f} W, saves {real} {over}"
     if kind == "stop":
         return f"stopped: {value['why']}" if value["why"] else "resumed"
     return ", ".join(f"{key}: {len(part) if isinstance(part, list | dict) else part}" for key, part in value.items())

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from fogfold.cli.options import jobs_of
 from fogfold.cli.output import print_json, progress, screen
 from fogfold.errors import MissingExtraError, ModelError
 
@@ -21,7 +22,9 @@ def train(
     updates: int | None = None,
     seed: int | None = None,
     device: str = "cpu",
+    jobs: int | None = None,
     threads: int = 1,
+    tracker: str | None = None,
     json: bool = False,
 ) -> int:
     """Train a policy; a run that was interrupted goes on when the same command is given again.
@@ -37,9 +40,13 @@ def train(
     seed
         Root of all draws, instead of the settings'.
     device
-        Where torch computes: cpu, or cuda.
+        Where torch computes: cpu, cuda, or auto for a graphics card where there is one.
+    jobs
+        Processes that play; all processors where not given. How many changes nothing but the time.
     threads
-        Threads that torch may use.
+        Threads that torch may use for one operation.
+    tracker
+        Show the log in tensorboard or trackio as well.
     json
         Print one JSON object at the end.
     """
@@ -53,8 +60,6 @@ def train(
         raise MissingExtraError(f"training needs torch ({error}); install fogfold[train]") from error
     if threads < 1:
         raise ModelError(f"--threads is {threads}; at least one is needed")
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise ModelError(f"--device is {device}, and torch finds no such device here; leave it out to train on the CPU")
     torch.set_num_threads(threads)
     settings = TrainSettings() if config is None else read_settings(config)
     changes: dict[str, Any] = {k: v for k, v in (("updates", updates), ("seed", seed)) if v is not None}
@@ -86,7 +91,15 @@ def train(
         def taught(what: str, done: int, of: int) -> None:
             track.name(f"warm-up: {done} of {of} {what}")
 
-        outcome = run(settings, out, device=device, on_update=told, on_lesson=taught)
+        outcome = run(
+            settings,
+            out,
+            device=device,
+            jobs=jobs_of(jobs),
+            tracker=tracker,
+            on_update=told,
+            on_lesson=taught,
+        )
     if json:
         print_json(
             {

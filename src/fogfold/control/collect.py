@@ -215,9 +215,12 @@ def _pressure(
         for container, node_id in mapping.items():
             known = snapshot.usage.get(container)
             amount = known or cluster.containers[cluster.container_index[container]].request
+            # Thousands of containers at every look: the four are added one by one.
             total = totals[node_id]
-            for r, value in enumerate(amount.as_tuple()):
-                total[r] += value
+            total[0] += amount.cpu_cores
+            total[1] += amount.memory_bytes
+            total[2] += amount.network_bit_s
+            total[3] += amount.disk_iops
     out: dict[NodeId, Pressure] = {}
     for node in cluster.nodes:
         if snapshot.states[node.id] not in _UP or node.id in blind:

@@ -6,7 +6,7 @@ Nothing here acts or waits. What a decision was made from is part of it, so that
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -167,13 +167,24 @@ class Decider:
     Args:
         policy: who proposes; it is used by nobody else.
         limits: what its proposals are held to; defaults where None.
+        seed: from which the policy was made fresh.
     """
 
-    def __init__(self, policy: Policy, limits: Limits | None = None) -> None:
+    def __init__(self, policy: Policy, limits: Limits | None = None, *, seed: int = 0) -> None:
         self.policy = policy
         self.limits = limits or Limits()
+        self.seed = seed
         self._fleet: FleetArrays | None = None
         self._usage: deque[Mapping[ContainerId, float]] = deque(maxlen=_SAMPLES)
+
+    @property
+    def usage(self) -> tuple[Mapping[ContainerId, float], ...]:
+        """Cores in use at the whole decisions so far, the latest last, as far as they are remembered."""
+        return tuple(self._usage)
+
+    def recall(self, usage: Iterable[Mapping[ContainerId, float]]) -> None:
+        """Remember that usage, and no other."""
+        self._usage = deque(usage, maxlen=_SAMPLES)
 
     def decide(self, known: Known, run: Run) -> Decision:
         """One decision. A light one, or one that answers an event, empties no node."""
@@ -205,9 +216,12 @@ class Decider:
 
     def _view(self, known: Known) -> ClusterView:
         collected = known.collected
-        if self._fleet is None or self._fleet.cluster is not collected.snapshot.cluster:
-            self._fleet = fleet_arrays(collected.snapshot.cluster)
-        snapshot = replace(collected.snapshot, time_s=known.now_s - self.limits.week_began_s)
+        cluster = collected.snapshot.cluster
+        # A cluster that is described anew and has not changed is the same one: policies remember by its arrays.
+        if self._fleet is None or (self._fleet.cluster is not cluster and self._fleet.cluster != cluster):
+            self._fleet = fleet_arrays(cluster)
+        time_s = known.now_s - self.limits.week_began_s
+        snapshot = replace(collected.snapshot, cluster=self._fleet.cluster, time_s=time_s)
         view = view_of(snapshot, self._fleet)
         state = view.state.copy()
         for node in collected.blind:

@@ -7,9 +7,11 @@ evidence of quiet.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from fogfold.errors import ModelError
 from fogfold.model.identity import NodeId, SiteId
@@ -18,7 +20,16 @@ from fogfold.model.resources import RESOURCE_COUNT, check_number
 from fogfold.model.snapshot import Snapshot
 from fogfold.units import MINUTE_S
 
-__all__ = ["EvidenceSettings", "LoadEvidence", "SiteLoad", "observe_load", "site_loads"]
+__all__ = [
+    "EvidenceSettings",
+    "LoadEvidence",
+    "SiteLoad",
+    "evidence_of_kept",
+    "joined",
+    "kept_evidence",
+    "observe_load",
+    "site_loads",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +106,21 @@ def site_loads(snapshot: Snapshot, blind: Collection[NodeId] = ()) -> Mapping[Si
         if node.id in blind:
             unknown[node.site] += 1
         elif snapshot.states[node.id] is NodeState.ON:
-            for r, amount in enumerate(node.capacity.as_tuple()):
-                capacity[node.site][r] += amount
+            for r, offered in enumerate(node.capacity.as_tuple()):
+                capacity[node.site][r] += offered
+    targets, placement, usage = snapshot.targets, snapshot.placement, snapshot.usage
     for container in cluster.containers:
-        where = snapshot.targets.get(container.id, snapshot.placement.get(container.id))
+        name = container.id
+        where = targets.get(name) or placement.get(name)
         if where is None or where in blind:
             continue
-        for r, amount in enumerate(snapshot.usage.get(container.id, container.request).as_tuple()):
-            used[site_of[where]][r] += amount
+        amount = usage.get(name) or container.request
+        # Thousands of containers at every look: the four are added one by one.
+        total = used[site_of[where]]
+        total[0] += amount.cpu_cores
+        total[1] += amount.memory_bytes
+        total[2] += amount.network_bit_s
+        total[3] += amount.disk_iops
     return {site: SiteLoad(tuple(used[site]), tuple(capacity[site]), not unknown[site]) for site in used}
 
 
@@ -121,3 +139,55 @@ def observe_load(
         busy_since_s=(busy if busy is not None else now_s) if is_busy else None,
         seen_s=now_s,
     )
+
+
+def joined(
+    kept: LoadEvidence, own: LoadEvidence, *, looked_since_s: float, settings: EvidenceSettings | None = None
+) -> LoadEvidence:
+    """One's own evidence with that of an instance before: unbroken where no more than a gap lies between the two.
+
+    Args:
+        kept: what the other saw last.
+        own: what was seen here, the latest look included.
+        looked_since_s: when the first look was taken here.
+        settings: how long a gap may be.
+    """
+    settings = settings or EvidenceSettings()
+    if kept.seen_s is None or own.seen_s is None:
+        return own
+    if not kept.seen_s <= own.seen_s or looked_since_s - kept.seen_s > settings.gap_s:
+        return own
+    # Whoever looked while the other still did knows about every look since; else the first look must have been alike.
+    latest_s = max(kept.seen_s, looked_since_s)
+
+    def since(theirs_s: float | None, ours_s: float | None) -> float | None:
+        if ours_s is None or theirs_s is None or ours_s > latest_s:
+            return ours_s
+        return min(theirs_s, ours_s)
+
+    return LoadEvidence(
+        since(kept.quiet_since_s, own.quiet_since_s), since(kept.busy_since_s, own.busy_since_s), own.seen_s
+    )
+
+
+def kept_evidence(evidence: Mapping[SiteId, LoadEvidence]) -> dict[str, Any]:
+    """Evidence of all sites as plain values, as it is kept."""
+    return {site: asdict(one) for site, one in evidence.items()}
+
+
+def evidence_of_kept(value: Mapping[str, Any]) -> dict[SiteId, LoadEvidence]:
+    """The evidence that was kept.
+
+    Raises:
+        ModelError: if it is of another form.
+    """
+    out = {}
+    try:
+        for site, one in value.items():
+            out[SiteId(site)] = LoadEvidence(**one)
+            for name, at_s in one.items():
+                if at_s is not None:
+                    check_number(name, at_s, low=-math.inf)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"evidence of load cannot be read ({error!r}); it is of another version") from error
+    return out

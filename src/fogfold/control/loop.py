@@ -8,104 +8,38 @@ away end nothing but the cycle in which they come.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import replace
 from typing import Any
 
 from fogfold.control.collect import Collected
 from fogfold.control.deciding import Decider, Decision, Known
 from fogfold.control.execute import Executor
 from fogfold.control.failure import LeaseLostError, PortError, PortTimeoutError
-from fogfold.control.guard.memory import Memory, MemorySettings, seen
-from fogfold.control.load_evidence import EvidenceSettings, LoadEvidence, observe_load, site_loads
-from fogfold.control.means import ExecuteSettings, Means
+from fogfold.control.guard.memory import Memory, seen
+from fogfold.control.load_evidence import LoadEvidence, observe_load, site_loads
+from fogfold.control.means import Means
 from fogfold.control.outcome import ExecutionReport, remembered
 from fogfold.control.ports import Lease
 from fogfold.control.power import PowerRecord
 from fogfold.control.readings import Readings
+from fogfold.control.recorder import Recorder
 from fogfold.control.recover import RecoveryReport, recover
-from fogfold.control.schedule import Rhythm, Run, Schedule, ScheduleSettings
-from fogfold.control.signs import Signs, SignSettings
+from fogfold.control.remembrance import Remembrance
+from fogfold.control.saving import Savings
+from fogfold.control.schedule import Rhythm, Run, Schedule
+from fogfold.control.signs import Signs
+from fogfold.control.standing import LoopSettings, Mode, Pending, Status
 from fogfold.control.switching import POWER_KIND, record_of_kept
 from fogfold.control.watch import Watch
 from fogfold.errors import ModelError
 from fogfold.model.identity import NodeId, SiteId
-from fogfold.model.resources import check_number
 
 __all__ = ["Loop", "LoopSettings", "Mode", "Pending", "Status"]
 
 STOP_KIND, STOP_NAME = "stop", "button"
 """Under which the stop button is kept."""
-
-
-class Mode(StrEnum):
-    """What becomes of a plan."""
-
-    RECOMMEND = "recommend"
-    """It is shown, and nothing more."""
-    APPROVE = "approve"
-    """It waits until somebody says yes or no, or until it is too old."""
-    AUTOMATIC = "automatic"
-
-
-@dataclass(frozen=True)
-class LoopSettings:
-    """How the service goes on."""
-
-    holder: str
-    """A name that no other process ever bears: under it the lease is held."""
-    mode: Mode = Mode.RECOMMEND
-    collect_s: float = 30.0
-    """Time between two looks: what evidence and signs are counted in."""
-    lease_s: float = 60.0
-    approval_s: float = 600.0
-    """How long a plan waits to be approved; later it is of another cluster."""
-    schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
-    signs: SignSettings = field(default_factory=SignSettings)
-    memory: MemorySettings = field(default_factory=MemorySettings)
-    evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
-    execute: ExecuteSettings = field(default_factory=ExecuteSettings)
-
-    def __post_init__(self) -> None:
-        for name in ("collect_s", "lease_s", "approval_s"):
-            check_number(name, float(getattr(self, name)), above=True)
-        if not self.holder:
-            raise ModelError("holder is empty; give a name that no other process bears")
-        if not self.lease_s > self.collect_s:
-            raise ModelError(
-                f"lease_s is {self.lease_s:g} and collect_s {self.collect_s:g}; a lease must outlast a look, by which "
-                "it is renewed"
-            )
-
-
-@dataclass(frozen=True)
-class Pending:
-    """A plan that waits to be approved."""
-
-    number: int
-    """Of its decision in the journal."""
-    decision: Decision
-    until_s: float
-
-
-@dataclass(frozen=True)
-class Status:
-    """How the service stands."""
-
-    mode: Mode
-    stopped: str
-    """Why everything is stopped by hand; empty where it is not."""
-    holds_lease: bool
-    now_s: float
-    next_in_s: float | None
-    interval_s: float
-    decisions: int
-    acting: int | None
-    """Number of the decision that is being carried out."""
-    pending: int | None
-    trouble: str
-    """What kept the last cycle from being whole; empty where nothing did."""
 
 
 class Loop:
@@ -151,6 +85,15 @@ class Loop:
         self._acting_number: int | None = None
         self._decisions = 0
         self._closing = asyncio.Event()
+        believed = watch.settings
+        self._recorder = Recorder(decider, believed, settings.inputs, settings.holder)
+        self._remembrance = Remembrance(settings.evidence)
+        self._savings = Savings(settings.saving)
+        self._recalled: int | None = None
+        """Under which fence it was recalled what an instance before kept."""
+        self._unread: tuple[str, ...] = ()
+        """What was kept and cannot be read, until that is told."""
+        self._looked_since_s = math.inf
 
     # What others ask of it
 
@@ -239,8 +182,11 @@ class Loop:
                 await asyncio.gather(self._acting, return_exceptions=True)
             if self._lease is not None:
                 try:
+                    self._savings.close()
+                    await self._write_outcomes()
+                    await self._keep_memory(always=True)
                     await self.means.store.release(self._lease)
-                except PortError as error:
+                except (PortError, LeaseLostError) as error:
                     self.trouble = f"the lease could not be given back: {error}"
 
     async def cycle(self) -> None:
@@ -254,12 +200,13 @@ class Loop:
                 await self._settle(self._lease)
             self._expire()
             run = self._schedule.due()
-            if run is None:
-                return
-            try:
-                await self._decide(run, readings, collected)
-            finally:
-                self._schedule.finished(run)
+            if run is not None:
+                try:
+                    await self._decide(run, readings, collected)
+                finally:
+                    self._schedule.finished(run)
+            await self._write_outcomes()
+            await self._keep_memory()
         # Recovery does many things at once: what it meets comes as a group, and may be of several kinds.
         except* LeaseLostError as group:
             self._lease, self._is_settled = None, False
@@ -295,8 +242,10 @@ class Loop:
     def _see(self, readings: Readings, collected: Collected) -> None:
         """Take in what was read: signs, evidence of load, who was moved by others."""
         now_s = self.means.clock.now_s()
+        self._looked_since_s = min(self._looked_since_s, now_s)
         for event in self._signs.see(readings, collected):
             self._schedule.notice(event)
+        self._savings.look(readings, collected, self.means.clock.monotonic_s())
         loads = site_loads(collected.snapshot, collected.blind)
         self.evidence = {
             site: observe_load(self.evidence.get(site, LoadEvidence()), load, now_s, self.settings.evidence)
@@ -307,11 +256,44 @@ class Loop:
         """End what an instance before left open; until all of it is, nothing new is begun."""
         report = await recover(self.means, lease, self.settings.execute)
         await self._load_records()
+        await self._recall(lease)
+        collected = self.watch.collected
+        if collected is not None:
+            self.memory = remembered(self.memory, report.steps, collected.snapshot, self.settings.memory)
+        report = replace(report, alerts=(*report.alerts, *self._unread))
         if report.steps or report.released or report.power or report.alerts:
             await self._write("recovery", _recovery_json(report))
+            self._unread = ()
         if report.lease_lost:
             raise LeaseLostError("the lease was lost during recovery")
         self._is_settled = report.is_complete
+
+    async def _recall(self, lease: Lease) -> None:
+        """Take up what an instance before remembered, once for each time the lease is got."""
+        if self._recalled == lease.fence:
+            return
+        store = self.means.store
+        alerts: tuple[str, ...] = ()
+        kept = await self._remembrance.recall(store)
+        if self._decisions == 0:
+            alerts = await self._remembrance.recall_policy(store, self.decider, self.means.clock.now_s())
+        if kept.memory is not None:
+            self.memory = kept.memory
+        self.evidence = self._remembrance.with_kept(self.evidence, kept.evidence, looked_since_s=self._looked_since_s)
+        self._unread = (*kept.alerts, *alerts)
+        self._recalled = lease.fence
+
+    async def _write_outcomes(self) -> None:
+        """Write down what plans have really saved, where that is known by now."""
+        for outcome in tuple(self._savings.ended):
+            await self._write("outcome", outcome)
+            self._savings.ended.remove(outcome)
+
+    async def _keep_memory(self, *, always: bool = False) -> None:
+        """Keep what must survive a restart, where it changed; nothing before it was known what is kept."""
+        if self._lease is not None and self._recalled == self._lease.fence:
+            store, fence = self.means.store, self._lease.fence
+            await self._remembrance.keep(store, self.memory, self.evidence, fence=fence, always=always)
 
     async def _load_records(self) -> None:
         kept = await self.means.store.kept(POWER_KIND)
@@ -334,12 +316,23 @@ class Loop:
             unproven=tuple(n.id for n in readings.cluster.nodes if not self.means.power.is_proven(n.id)),
             stopped=self.stopped,
         )
+        taken = self._recorder.take(known, run)
         decision = self.decider.decide(known, run)
         self._decisions += 1
         self.last = decision
-        is_light = run.rhythm is Rhythm.MICRO and decision.is_empty and not decision.refused
-        if is_light:
-            return
+        number = None
+        try:
+            if run.rhythm is not Rhythm.MICRO or not decision.is_empty or decision.refused:
+                number = await self._write_down(decision, alerts)
+        finally:
+            self._recorder.note(taken, decision, number)
+        self.trouble = self._recorder.trouble or self.trouble
+        await self._recorder.write(self.means.store, clock)
+        if number is not None and self._lease is not None and self._recalled == self._lease.fence:
+            await self._remembrance.keep_policy(self.means.store, self.decider, clock.now_s(), fence=self._lease.fence)
+
+    async def _write_down(self, decision: Decision, alerts: tuple[str, ...]) -> int:
+        """Write a decision to the journal, and begin what comes of it; gives its number."""
         plan = "none"
         if not decision.is_empty:
             plan = self._what_becomes_of_it()
@@ -347,9 +340,10 @@ class Loop:
         number = await self._write("decision", value)
         self.last_number = number
         if plan == "wait":
-            self.pending = Pending(number, decision, clock.now_s() + self.settings.approval_s)
+            self.pending = Pending(number, decision, self.means.clock.now_s() + self.settings.approval_s)
         elif plan == "act" and self._lease is not None:
             self._act(number, decision, self._lease)
+        return number
 
     def _what_becomes_of_it(self) -> str:
         if self.mode is Mode.RECOMMEND or self._lease is None or not self._is_settled:
@@ -380,6 +374,7 @@ class Loop:
             self.memory = remembered(self.memory, report.steps, snapshot, self.settings.memory)
             if report.left:
                 self._is_settled = False
+            self._savings.begin(number, decision, report)
             self._on_change("execution", number, report.to_json())
 
     def _expire(self) -> None:

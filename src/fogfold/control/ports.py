@@ -7,7 +7,7 @@ or absent, never zero. Times are seconds since the epoch, UTC.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -21,6 +21,7 @@ __all__ = [
     "Capabilities",
     "Clock",
     "Collector",
+    "InputsRow",
     "Lease",
     "MigrationRow",
     "MoveSight",
@@ -224,6 +225,24 @@ class MigrationRow:
     """What is known beside: bytes sent, where it went, why it failed. Plain JSON values."""
 
 
+@dataclass(frozen=True)
+class InputsRow:
+    """What one decision was made from, as it is stored."""
+
+    life: str
+    """Names the life of a policy in one process: it was fresh before the first decision of it."""
+    number: int
+    """Of the decision in that life, from 1, without gaps."""
+    journal: int | None
+    """Number of its entry in the journal; None for one that was not written down there."""
+    at_s: float
+    is_alone: bool
+    """Whether the decision can be made again from this alone; else all before it in its life are needed too."""
+    value: bytes
+    parts: tuple[str, ...] = ()
+    """Digests of what it shares with other decisions (the cluster, the limits), stored once."""
+
+
 @runtime_checkable
 class Store(Protocol):
     """What must survive. Each call is one transaction; a write that bears a fence is refused once it is outdated."""
@@ -276,4 +295,32 @@ class Store(Protocol):
 
     async def append(self, kind: str, value: Mapping[str, Any], *, at_s: float) -> int:
         """Add an entry to the journal, which nobody changes afterwards; gives its number."""
+        ...
+
+    async def remember_inputs(self, rows: Sequence[InputsRow], parts: Mapping[str, bytes]) -> None:
+        """Store what decisions were made from, all or none. What is stored already stays as it is.
+
+        Args:
+            rows: the decisions.
+            parts: by digest, those of their parts that may not be stored yet.
+        """
+        ...
+
+    async def inputs_of(self, journal: int) -> InputsRow | None:
+        """What the decision with that number in the journal was made from; None where that is not stored (any more)."""
+        ...
+
+    def inputs_until(self, life: str, number: int) -> AsyncIterator[InputsRow]:
+        """What all decisions of a life were made from, up to that one, in their order."""
+        ...
+
+    async def inputs_part(self, digest: str) -> bytes | None:
+        """A part by its digest; None where it is not stored (any more)."""
+        ...
+
+    async def prune_inputs(self, before_s: float, most_bytes: int) -> int:
+        """Forget what decisions before that time were made from, and the oldest until the rest is no larger than that.
+
+        Parts go with the last decision that needs them. Gives how many decisions were forgotten.
+        """
         ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import cached_property
 
 from fogfold.model.cluster import Cluster, Group, Scope
 from fogfold.model.container import Container, Movability
@@ -46,32 +47,25 @@ class Ledger:
         self._ceiling = ceiling
         self._containers: dict[ContainerId, Container] = {c.id: c for c in cluster.containers}
         self._nodes: dict[NodeId, Node] = {n.id: n for n in cluster.nodes}
-        self._usage: dict[ContainerId, _Amount] = {
-            c.id: snapshot.usage.get(c.id, c.request).as_tuple() for c in cluster.containers
-        }
-        self._members: dict[GroupId, list[ContainerId]] = defaultdict(list)
-        for container in cluster.containers:
-            if container.group is not None:
-                self._members[container.group].append(container.id)
+        self._measured = snapshot.usage
         self._there: dict[NodeId, set[ContainerId]] = {n.id: set() for n in cluster.nodes}
         for mapping in (self.placement, self.targets):
             for name, node in mapping.items():
                 self._there[node].add(name)
-        self._requested: dict[NodeId, list[float]] = {}
-        self._used: dict[NodeId, list[float]] = {}
-        for node in self._there:
-            self._sum_up(node)
+        # Plans are about few of many nodes: sums are made once they are asked for.
+        self._sums: dict[NodeId, tuple[list[float], list[float]]] = {}
         self._open_domains: dict[tuple[Scope, bool], frozenset[str]] = {}
 
     def begin(self, container: ContainerId, target: NodeId) -> None:
         """A container sets out: from here on it holds room at both ends."""
+        requested, used = self._sums_of(target)
         self.targets[container] = target
         self._there[target].add(container)
         for r, (request, usage) in enumerate(
-            zip(self._containers[container].request.as_tuple(), self._usage[container], strict=True)
+            zip(self._containers[container].request.as_tuple(), self._usage(container), strict=True)
         ):
-            self._requested[target][r] += request
-            self._used[target][r] += usage
+            requested[r] += request
+            used[r] += usage
 
     def finish(self, container: ContainerId) -> None:
         """A container has arrived: its source is free of it."""
@@ -80,7 +74,7 @@ class Ledger:
         self.placement[container] = target
         if source is not None:
             self._there[source].discard(container)
-            self._sum_up(source)
+            self._sums.pop(source, None)
 
     def leave(self, container: ContainerId) -> None:
         """A container is taken off the ledger: it runs nowhere, and holds no room."""
@@ -88,7 +82,7 @@ class Ledger:
             node = mapping.pop(container, None)
             if node is not None:
                 self._there[node].discard(container)
-                self._sum_up(node)
+                self._sums.pop(node, None)
 
     def occupants(self, node: NodeId) -> frozenset[ContainerId]:
         """Containers that take room on a node: those that run there and those on their way there."""
@@ -96,7 +90,7 @@ class Ledger:
 
     def requested(self, node: NodeId) -> tuple[float, ...]:
         """Requests of all that take room on a node, in the order of `Resource`."""
-        return tuple(self._requested[node])
+        return tuple(self._sums_of(node)[0])
 
     def refusal(self, container_id: ContainerId, node_id: NodeId) -> Reason:
         """The first rule that keeps a container from a node now, or `Reason.NONE`; ordered as in `model.placement`."""
@@ -121,15 +115,32 @@ class Ledger:
         reason = self._room(container, node)
         return reason if reason is not Reason.NONE else self._group(container, node)
 
-    def _sum_up(self, node: NodeId) -> None:
-        # Summed anew, in one order, whenever somebody leaves: no remainders of subtraction are left behind.
-        requested, used = [0.0] * RESOURCE_COUNT, [0.0] * RESOURCE_COUNT
-        for name in sorted(self._there[node]):
-            request, usage = self._containers[name].request.as_tuple(), self._usage[name]
-            for r in range(RESOURCE_COUNT):
-                requested[r] += request[r]
-                used[r] += usage[r]
-        self._requested[node], self._used[node] = requested, used
+    @cached_property
+    def _members(self) -> Mapping[GroupId, list[ContainerId]]:
+        members: dict[GroupId, list[ContainerId]] = defaultdict(list)
+        for container in self.cluster.containers:
+            if container.group is not None:
+                members[container.group].append(container.id)
+        return members
+
+    def _usage(self, name: ContainerId) -> _Amount:
+        """What a container is measured to use; its request where that is not known."""
+        measured = self._measured.get(name)
+        return self._containers[name].request.as_tuple() if measured is None else measured.as_tuple()
+
+    def _sums_of(self, node: NodeId) -> tuple[list[float], list[float]]:
+        """Requests and usage on a node, in the order of `Resource`."""
+        found = self._sums.get(node)
+        if found is None:
+            # Summed anew, in one order, whenever somebody has left: no remainders of subtraction are left behind.
+            requested, used = [0.0] * RESOURCE_COUNT, [0.0] * RESOURCE_COUNT
+            for name in sorted(self._there[node]):
+                request, usage = self._containers[name].request.as_tuple(), self._usage(name)
+                for r in range(RESOURCE_COUNT):
+                    requested[r] += request[r]
+                    used[r] += usage[r]
+            found = self._sums[node] = (requested, used)
+        return found
 
     def _has_accelerator(self, container: Container, node: Node) -> bool:
         need = container.accelerator
@@ -146,8 +157,8 @@ class Ledger:
 
     def _room(self, container: Container, node: Node) -> Reason:
         capacity = node.capacity.as_tuple()
-        request, usage = container.request.as_tuple(), self._usage[container.id]
-        requested, used = self._requested[node.id], self._used[node.id]
+        request, usage = container.request.as_tuple(), self._usage(container.id)
+        requested, used = self._sums_of(node.id)
         if any(requested[r] + request[r] > capacity[r] * (1 + SLACK) for r in range(RESOURCE_COUNT)):
             return Reason.NO_ROOM
         if any(used[r] + usage[r] > self._ceiling * capacity[r] * (1 + SLACK) for r in range(RESOURCE_COUNT)):

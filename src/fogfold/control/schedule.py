@@ -11,7 +11,6 @@ answers what is due; it starts nothing.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -21,7 +20,17 @@ from fogfold.errors import ModelError
 from fogfold.model.resources import check_number
 from fogfold.units import MINUTE_S
 
-__all__ = ["Event", "EventKind", "Recurrence", "Rhythm", "Run", "Schedule", "ScheduleSettings", "macro_interval_s"]
+__all__ = [
+    "Event",
+    "EventKind",
+    "Recurrence",
+    "Rhythm",
+    "Run",
+    "Schedule",
+    "ScheduleSettings",
+    "interval_s_at",
+    "macro_interval_s",
+]
 
 
 class Rhythm(IntEnum):
@@ -94,10 +103,20 @@ class ScheduleSettings:
             )
 
 
-def macro_interval_s(volatility: float | None, settings: ScheduleSettings) -> float:
-    """Time between whole decisions: longest x (shortest / longest)^v, v = volatility / high volatility, at most 1.
+def interval_s_at(share: float, settings: ScheduleSettings) -> float:
+    """Time between whole decisions at a volatility in [0, 1]: longest x (shortest / longest)^share.
 
     Geometric, so that a step of volatility shortens the interval by the same factor everywhere.
+
+    Raises:
+        ModelError: if the share lies outside [0, 1].
+    """
+    check_number("volatility share", share, high=1.0)
+    return settings.macro_longest_s * (settings.macro_shortest_s / settings.macro_longest_s) ** share
+
+
+def macro_interval_s(volatility: float | None, settings: ScheduleSettings) -> float:
+    """Time between whole decisions at a change of pressure: `interval_s_at` its share of the high one, at most 1.
 
     Raises:
         ModelError: if volatility is negative or not finite.
@@ -105,8 +124,7 @@ def macro_interval_s(volatility: float | None, settings: ScheduleSettings) -> fl
     if volatility is None:
         return settings.macro_unknown_s
     check_number("volatility", volatility)
-    share = min(1.0, volatility / settings.high_volatility)
-    return settings.macro_longest_s * (settings.macro_shortest_s / settings.macro_longest_s) ** share
+    return interval_s_at(min(1.0, volatility / settings.high_volatility), settings)
 
 
 class Schedule:
@@ -123,6 +141,7 @@ class Schedule:
         self._running: Run | None = None
         self._events: set[Event] = set()
         self._volatility: float | None = None
+        self._given: float | None = None
         self._last_pressure: Mapping[str, float] = {}
         # Each rhythm is due at once when the service starts: nothing is known yet.
         now_s = clock.monotonic_s()
@@ -136,7 +155,9 @@ class Schedule:
 
     @property
     def interval_s(self) -> float:
-        """Time between whole decisions as things are."""
+        """Time between whole decisions as things are: by the volatility that was given, else by pressures."""
+        if self._given is not None:
+            return interval_s_at(self._given, self._settings)
         return macro_interval_s(self._volatility, self._settings)
 
     def notice(self, event: Event) -> None:
@@ -154,10 +175,25 @@ class Schedule:
             weight = self._settings.smoothing
             before = self._volatility
             self._volatility = change if before is None else weight * change + (1 - weight) * before
-            # A storm brings the next whole decision nearer; it never pushes one away that is due.
-            soon_s = self._clock.monotonic_s() + self.interval_s
-            self._due_s[Rhythm.MACRO] = min(self._due_s[Rhythm.MACRO], soon_s)
+            self._bring_nearer()
         self._last_pressure = dict(pressure)
+
+    def see_volatility(self, share: float) -> None:
+        """Take in how restless the cluster is, reckoned elsewhere (`volatility`); pressures then count no more.
+
+        May be called at every reading.
+
+        Raises:
+            ModelError: if the share lies outside [0, 1].
+        """
+        check_number("volatility share", share, high=1.0)
+        self._given = share
+        self._bring_nearer()
+
+    def _bring_nearer(self) -> None:
+        """A storm brings the next whole decision nearer; it never pushes one away that is due."""
+        soon_s = self._clock.monotonic_s() + self.interval_s
+        self._due_s[Rhythm.MACRO] = min(self._due_s[Rhythm.MACRO], soon_s)
 
     def ask_for(self, rhythm: Rhythm) -> None:
         """An operator asks for a decision now; the least gap holds all the same.
@@ -240,19 +276,28 @@ class Recurrence:
             raise ModelError(f"{k} of {n} samples cannot tell; k must be more than half of n, and at least 2")
         self._k = k
         self._n = n
-        self._samples: dict[str, deque[bool]] = {}
+        # The samples of a subject as bits behind a leading one, the latest last.
+        self._full, self._most = 1 << n, (2 << n) - 1
+        self._samples: dict[str, int] = {}
         self._fired: set[str] = set()
 
     def see(self, subject: str, *, is_bad: bool | None) -> bool:
         """Take in a sample; None where there was none, which counts as neither. Gives whether it fires now."""
         if is_bad is None:
             return False
-        samples = self._samples.setdefault(subject, deque(maxlen=self._n))
-        samples.append(is_bad)
-        if sum(samples) >= self._k and subject not in self._fired:
+        before = self._samples.get(subject, 1)
+        if before == self._full and not is_bad:
+            # As well as it can be, and still so: nearly all of thousands of samples.
+            return False
+        after = before << 1 | is_bad
+        if after > self._most:
+            after = after & (self._full - 1) | self._full
+        self._samples[subject] = after
+        bad = after.bit_count() - 1
+        if bad >= self._k and subject not in self._fired:
             self._fired.add(subject)
             return True
-        if len(samples) - sum(samples) >= self._k:
+        if after.bit_length() - 1 - bad >= self._k:
             self._fired.discard(subject)
         return False
 

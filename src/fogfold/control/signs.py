@@ -63,7 +63,8 @@ class Signs:
             if self._lost.see(node, is_bad=node in collected.unreachable if up else None):
                 events.append(Event(EventKind.NODE_LOST, node))
         for container, reading in readings.containers.items():
-            if self._looping.see(container, is_bad=self._was_restarted(container, reading.restarts)):
+            restarts = reading.restarts
+            if restarts is not None and self._looping.see(container, is_bad=self._was_restarted(container, restarts)):
                 events.append(Event(EventKind.RESTART_LOOP, container))
             if self._surging.see(container, is_bad=self._is_surging(container, reading.requests_s)):
                 events.append(Event(EventKind.REQUEST_SURGE, container))
@@ -80,9 +81,7 @@ class Signs:
             for container in [name for name in seen if name not in cluster.container_index]:
                 del seen[container]
 
-    def _was_restarted(self, container: ContainerId, restarts: int | None) -> bool | None:
-        if restarts is None:
-            return None
+    def _was_restarted(self, container: ContainerId, restarts: int) -> bool | None:
         before = self._restarts.get(container)
         self._restarts[container] = restarts
         # A count that fell is a new container under the old name.

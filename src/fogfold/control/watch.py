@@ -43,7 +43,7 @@ class Watch:
         keeps_on: Callable[[NodeId], Hold | None] = lambda node: None,  # noqa: ARG005
     ) -> None:
         self._collector, self._clock = collector, clock
-        self._settings = settings or CollectSettings()
+        self.settings = settings or CollectSettings()
         self._fresh_s = fresh_s
         self._keeps_on = keeps_on
         self._lock = asyncio.Lock()
@@ -63,7 +63,7 @@ class Watch:
             is_fresh = self._at_s is not None and now_s - self._at_s < self._fresh_s
             if self.readings is None or self.collected is None or not is_fresh:
                 readings = await self._collector.read()
-                self.readings, self.collected = readings, assemble(readings, self._clock.now_s(), self._settings)
+                self.readings, self.collected = readings, assemble(readings, self._clock.now_s(), self.settings)
                 self._at_s = self._clock.monotonic_s()
             return self.readings, self.collected
 

@@ -105,8 +105,10 @@ def draft_waves(
         spares: nodes that may take a container for a while to break a ring.
         cut_off: asked before each wave; once it says yes no further one is begun.
     """
-    ledger = ledger_of(sleep, wake, snapshot, settings)
     draft = Draft()
+    if not moves:
+        return draft
+    ledger = ledger_of(sleep, wake, snapshot, settings)
     waiting = list(moves)
     wave = 0
     detoured: set[ContainerId] = set()

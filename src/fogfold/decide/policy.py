@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float
 
 from fogfold.compiled import Array
 from fogfold.cost.total import ExchangeRates
+from fogfold.decide.bias import Bias
+from fogfold.decide.check import LoadCheck
 from fogfold.decide.futures import Experience, Futures, FuturesParams, futures_of
-from fogfold.decide.proposers import HOLD, distinct, lineup
+from fogfold.decide.proposers import HOLD, LEARNED_MARK, distinct, lineup
 from fogfold.decide.rehearse import Rehearsal, RehearsalParams, rehearse, script_of
 from fogfold.decide.score import Choice, Score, ScoreParams, choose, cost_wh, scores_of
 from fogfold.decide.shaping import Shaping, ShapingParams
 from fogfold.decide.weighing import Scales
 from fogfold.encoding.arrays import ClusterView, FleetArrays
-from fogfold.errors import ModelError
+from fogfold.errors import ModelError, UnknownNameError, did_you_mean
+from fogfold.forecast.registry import DEFAULT, FORECASTERS
+from fogfold.model.resources import check_number
 from fogfold.policy.base import Policy, Proposal
 from fogfold.policy.recipe import Recipe
 from fogfold.policy.registry import recipe as recipe_named
@@ -44,7 +48,11 @@ class RehearsedParams:
 
     rule: str = "tuned"
     """The base rule, which no choice may be worse than: `tuned` is drain-relief with tuned figures; else a rule's name
-    in the registry, or `learned:checkpoint`."""
+    in the registry, or `learned:checkpoint`. `learned=checkpoint` leaves it at `tuned` and names a `checkpoint`."""
+    checkpoint: str = ""
+    """A checkpoint whose policy proposes beside the rules; none where empty."""
+    draws: int = 4
+    """Proposals that are drawn from that policy, beside its likeliest."""
     steps: int = FuturesParams.steps
     """Decisions ahead."""
     futures: int = FuturesParams.count
@@ -53,6 +61,8 @@ class RehearsedParams:
     """Time between two decisions, in s."""
     spread: float = FuturesParams.spread
     """Noise of demand an hour ahead until there is a record of errors."""
+    forecaster: str = DEFAULT
+    """Who forecasts demand, by the name of one of `fogfold.forecast.registry`."""
     follow_every: int = RehearsalParams.follow_every
     """Decisions between two orders of the base rule in a rehearsal; 0 orders nothing after the first step."""
     beyond_s: float = ScoreParams.beyond_s
@@ -67,8 +77,21 @@ class RehearsedParams:
     """How long a single move or sleep is expected to last where pieces are weighed, in h."""
     folds: int = ShapingParams.folds
     """How many single nodes are proposed to fold; 0 proposes no pieces at all."""
+    late_weight: float = 1.0
+    """Factor on the price of a late request where proposals are compared: above 1 is more careful than J asks for."""
+    tolerance: float = 0.15
+    """Share by which the demand that was rehearsed may differ from what came, over an hour, before it is corrected."""
+    bias: Bias = field(default_factory=Bias)
+    """How far the world that is played is off the true one: for measuring what a wrong model costs."""
 
     def __post_init__(self) -> None:
+        check_number("draws", self.draws)
+        for name in ("late_weight", "tolerance"):
+            check_number(name, getattr(self, name))
+        if self.forecaster not in FORECASTERS:
+            raise UnknownNameError(
+                f'forecaster "{self.forecaster}" is unknown; {did_you_mean(self.forecaster, FORECASTERS)}'
+            )
         # The parts check their own figures.
         self.parts()
 
@@ -159,10 +182,12 @@ class Rehearsed:
         self.params = params
         self.last: Record | None = None
         """How the last proposal came about; None before the first and where nobody proposed anything."""
-        self._world, self._rates = world or WorldParams(), rates or ExchangeRates()
+        rates = rates or ExchangeRates()
+        self._rates = replace(rates, late_request_wh=rates.late_request_wh * params.late_weight)
+        self._world = params.bias.world(world or WorldParams())
         self._threads, self._cut_off = threads, cut_off
         self._futures, self._rehearsal, self._score, self._shaping = params.parts()
-        self._lineup = lineup(params.rule)
+        self._lineup = lineup(params.rule, params.checkpoint, params.draws)
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -174,7 +199,13 @@ class Rehearsed:
         self._experience: Experience | None = None
         self._state = np.zeros(0, np.int32)
         self._since_s = np.zeros(0)
+        self._believed: FleetArrays | None = None
+        self._check = LoadCheck(self.params.tolerance, self.params.step_s)
         self.last = None
+
+    def see(self, view: ClusterView) -> None:
+        """Take in a view at which nothing is decided: what is foreseen later comes from all that was seen."""
+        self._see(view)
 
     def propose(self, view: ClusterView) -> Proposal:
         """What to do with the cluster as it stands. Never changes the view."""
@@ -187,6 +218,12 @@ class Rehearsed:
         experience, in_state_s = self._see(view)
         self._occasion += 1
         futures = futures_of(experience, view, seed=self._seed, occasion=self._occasion)
+        # From here on the world is what it is believed to be.
+        futures = self.params.bias.futures(futures)
+        self._check.say(view, futures)
+        futures = Bias(load=self._check.factor).futures(futures)
+        assert self._believed is not None  # noqa: S101 - _see has just made it
+        view = replace(view, fleet=self._believed)
         if self._shaping.folds > 0:
             pieces = Shaping(view, Scales(view, futures, self._world, self._rates), self._shaping).proposals()
             names += [piece.policy for piece in pieces]
@@ -243,9 +280,12 @@ class Rehearsed:
     def _see(self, view: ClusterView) -> tuple[Experience, Float[Array, " nodes"]]:
         """Take in a view: demand, and how long each node has been in its state."""
         if self._experience is None or self._is_another(self._experience.fleet, view):
-            self._experience = Experience(view.fleet, self._futures, view.time_s)
+            self._experience = Experience(view.fleet, self._futures, view.time_s, self.params.forecaster)
+            self._believed = self.params.bias.fleet(view.fleet)
+            self._check = LoadCheck(self.params.tolerance, self.params.step_s)
             self._state, self._since_s = view.state.copy(), np.full(view.fleet.nodes, np.nan)
         self._experience.see(view)
+        self._check.see(view)
         # A change was somewhere between this view and the one before: half a step ago.
         self._since_s[view.state != self._state] = view.time_s - self.params.step_s / 2
         self._state = view.state.copy()
@@ -257,6 +297,8 @@ class Rehearsed:
 
 
 def _make(name: str, params: RehearsedParams) -> Rehearsed:
+    if params.rule.startswith(LEARNED_MARK):
+        params = replace(params, rule=RehearsedParams.rule, checkpoint=params.rule.removeprefix(LEARNED_MARK))
     if params.rule != "tuned":
         base = params.rule.partition(":")[0]
         if base in ("rehearsed", HOLD):

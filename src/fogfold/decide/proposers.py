@@ -1,7 +1,8 @@
 """Who proposes beside the pieces of `shaping`: holding, the base rule, and rules with other figures.
 
 Names here are the names that a decision's record shows. Rules keep their own evidence of calm, as if each had been in
-charge all along; whatever was done, all of them see it.
+charge all along; whatever was done, all of them see it. A learned policy may stand among them: what it finds
+likeliest is one proposal, what is drawn from it are others.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from types import MappingProxyType
 from fogfold.policy.base import Policy, Proposal
 from fogfold.policy.registry import policy as policy_named
 
-__all__ = ["EAGER", "HOLD", "RELIEF", "SHY", "TUNED", "Proposer", "distinct", "lineup"]
+__all__ = ["EAGER", "HOLD", "LEARNED_MARK", "RELIEF", "SHY", "TUNED", "Proposer", "distinct", "lineup"]
 
 HOLD = "hold"
 """Name of the proposal that does nothing; it is always there, and the first."""
 
-Figures = Mapping[str, int | float]
+LEARNED_MARK = "learned="
+"""What stands before the path of a checkpoint that proposes beside the rules (`rehearsed:learned=best.safetensors`)."""
+
+Figures = Mapping[str, int | float | str]
 
 TUNED: Figures = MappingProxyType(
     {
@@ -62,12 +66,20 @@ class Proposer:
     figures: Figures = field(default_factory=dict)
 
     def make(self) -> Policy:
-        """The rule, fresh."""
-        return policy_named(self.policy, **self.figures)
+        """The rule, fresh, under this name: what is drawn by two of one kind then differs."""
+        made = policy_named(self.policy, **self.figures)
+        made.name = self.name
+        return made
 
 
-def lineup(rule: str) -> tuple[Proposer, ...]:
-    """Holding first, the base rule second, then the others; the base rule is not named twice."""
+def lineup(rule: str, checkpoint: str = "", draws: int = 0) -> tuple[Proposer, ...]:
+    """Holding first, the base rule second, then the others; the base rule is not named twice.
+
+    Args:
+        rule: the base rule.
+        checkpoint: path of a learned policy that proposes as well; none where empty.
+        draws: proposals that are drawn from it, beside its likeliest.
+    """
     base = Proposer("tuned", "drain-relief", TUNED) if rule == "tuned" else Proposer(rule, rule)
     others = (
         Proposer("tuned", "drain-relief", TUNED),
@@ -78,7 +90,13 @@ def lineup(rule: str) -> tuple[Proposer, ...]:
         Proposer("balanced", "balanced"),
         Proposer("best-fit", "best-fit"),
     )
-    return (Proposer(HOLD, "hold"), base, *(other for other in others if other.name not in (HOLD, base.name)))
+    learned = tuple(
+        Proposer("learned", "learned", {"checkpoint": checkpoint})
+        if draw == 0
+        else Proposer(f"learned-{draw}", "learned", {"checkpoint": checkpoint, "serve": "drawn"})
+        for draw in range(1 + draws if checkpoint else 0)
+    )
+    return (Proposer(HOLD, "hold"), base, *learned, *(other for other in others if other.name not in (HOLD, base.name)))
 
 
 def distinct(names: Sequence[str], proposals: Sequence[Proposal]) -> tuple[list[str], list[Proposal], dict[str, int]]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from fogfold.encoding.arrays import ClusterView
 from fogfold.model.reason import Reason
 
-__all__ = ["Intensity", "Move", "Policy", "Proposal"]
+__all__ = ["Intensity", "Move", "Policy", "Proposal", "Remembering"]
 
 
 class Intensity(IntEnum):
@@ -64,4 +64,24 @@ class Policy(Protocol):
 
     def propose(self, view: ClusterView) -> Proposal:
         """What to do with the cluster as it stands. Never changes the view."""
+        ...
+
+
+@runtime_checkable
+class Remembering(Policy, Protocol):
+    """A policy whose memory between calls is small and plain: it can be kept, and taken up by another of its kind.
+
+    Two of one name that have recalled the same memory propose the same for the same views from then on.
+    """
+
+    def memory(self) -> dict[str, Any]:
+        """All that it remembers, as plain JSON values that share nothing with it."""
+        ...
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Remember that, and nothing else.
+
+        Raises:
+            ModelError: if it is no memory of such a policy; what was remembered before is then lost as well.
+        """
         ...

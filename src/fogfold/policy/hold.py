@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fogfold.encoding.arrays import ClusterView
 from fogfold.policy.base import Proposal
@@ -26,6 +28,14 @@ class Hold:
     def reset(self, seed: int) -> None:
         """Nothing to forget."""
         del seed
+
+    def memory(self) -> dict[str, Any]:
+        """Nothing. As `Remembering`."""
+        return {}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Nothing to remember. As `Remembering`."""
+        del memory
 
     def propose(self, view: ClusterView) -> Proposal:
         """Nothing."""

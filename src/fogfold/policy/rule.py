@@ -6,7 +6,8 @@ else. Most of the compared systems know only one of the two acts; what they lack
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -70,6 +71,15 @@ class Rule:
         """Forget everything; nothing is drawn, so the seed changes nothing."""
         del seed
         self._evidence = Evidence()
+
+    def memory(self) -> dict[str, Any]:
+        """All that it remembers: what its power rule saw. As `Remembering`."""
+        return self._evidence.memory()
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Remember that. As `Remembering`."""
+        self._evidence = Evidence()
+        self._evidence = Evidence.of(memory)
 
     def propose(self, view: ClusterView) -> Proposal:
         """What to do with the cluster as it stands. Never changes the view."""

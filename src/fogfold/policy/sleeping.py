@@ -8,7 +8,10 @@ the node was last woken, and room to spare on the nodes that stay on. (VMware's 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -18,6 +21,7 @@ from fogfold.encoding.arrays import ClusterView
 from fogfold.encoding.rows import NodeInt
 from fogfold.errors import ModelError
 from fogfold.model.cluster import Cluster
+from fogfold.model.identity import NodeId
 from fogfold.model.node import NodeState
 from fogfold.model.reason import Reason
 from fogfold.model.resources import check_number
@@ -74,15 +78,16 @@ class Evidence:
         self.calm = 0
         """Decisions in a row without a wake order."""
         self._cluster: Cluster | None = None
-        self._time_s = 0.0
+        self._nodes: tuple[NodeId, ...] = ()
+        self._time_s = -math.inf
         self._woken_s: Float[Array, " nodes"] = np.zeros(0)
         self._slept: Bool[Array, " nodes"] = np.zeros(0, bool)
 
     def see(self, view: ClusterView) -> None:
         """Take in a view: notice which nodes have come out of sleep since the last one."""
-        if self._cluster is None or view.time_s < self._time_s:
+        if view.time_s < self._time_s:
             self.calm = 0
-            self._cluster = None
+            self._cluster, self._nodes = None, ()
         self._align(view.fleet.cluster)
         self._time_s = view.time_s
         awake = view.on | (view.state == NodeState.WAKING)
@@ -97,17 +102,48 @@ class Evidence:
         """Time since each node was last woken, in s; infinite where that was never seen."""
         return self._time_s - self._woken_s
 
+    def memory(self) -> dict[str, Any]:
+        """What is remembered, as plain JSON values; of nodes only those that were woken or sleep."""
+        woken = np.isfinite(self._woken_s)
+        return {
+            "calm": self.calm,
+            "time_s": self._time_s if math.isfinite(self._time_s) else None,
+            "woken_s": {node: at_s for node, at_s, known in zip(self._nodes, self._woken_s.tolist(), woken) if known},
+            "slept": [node for node, slept in zip(self._nodes, self._slept) if slept],
+        }
+
+    @classmethod
+    def of(cls, memory: Mapping[str, Any]) -> Evidence:
+        """The evidence with that memory.
+
+        Raises:
+            ModelError: if it is none.
+        """
+        out = cls()
+        try:
+            slept = {NodeId(str(node)) for node in memory["slept"]}
+            woken_s = {NodeId(str(node)): float(at_s) for node, at_s in memory["woken_s"].items()}
+            out.calm = int(memory["calm"])
+            out._time_s = -math.inf if memory["time_s"] is None else float(memory["time_s"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelError(f"a memory of the power rule cannot be read ({error!r}); let it begin anew") from error
+        out._nodes = tuple(sorted(slept | woken_s.keys()))
+        out._woken_s = np.array([woken_s.get(node, -np.inf) for node in out._nodes])
+        out._slept = np.array([node in slept for node in out._nodes], bool)
+        return out
+
     def _align(self, cluster: Cluster) -> None:
         """Carry memory over to another description of the cluster, by node id."""
         if cluster is self._cluster:
             return
         woken = np.full(len(cluster.nodes), -np.inf)
         slept = np.zeros(len(cluster.nodes), bool)
-        for old, node in enumerate(self._cluster.nodes if self._cluster else ()):
-            new = cluster.node_index.get(node.id)
+        for old, node in enumerate(self._nodes):
+            new = cluster.node_index.get(node)
             if new is not None:
                 woken[new], slept[new] = self._woken_s[old], self._slept[old]
         self._cluster, self._woken_s, self._slept = cluster, woken, slept
+        self._nodes = tuple(node.id for node in cluster.nodes)
 
 
 class PowerSwitch:

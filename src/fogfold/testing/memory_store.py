@@ -13,7 +13,7 @@ from fogfold.adapters.storage import rules
 from fogfold.adapters.storage.journal import JournalEntry, MigrationStep
 from fogfold.control.failure import PortError
 from fogfold.control.migration_states import FINAL
-from fogfold.control.ports import Lease, MigrationRow
+from fogfold.control.ports import InputsRow, Lease, MigrationRow
 from fogfold.model.migration import MigrationState
 
 __all__ = ["MemoryStore"]
@@ -29,6 +29,8 @@ class MemoryStore:
         self._kept: dict[str, dict[str, dict[str, Any]]] = {}
         self._journal: dict[int, JournalEntry] = {}
         self._last_number = 0
+        self._inputs: dict[tuple[str, int], InputsRow] = {}
+        self._parts: dict[str, bytes] = {}
 
     async def acquire(self, holder: str, *, for_s: float, now_s: float) -> Lease | None:
         """The lease, new or renewed; None while another holds it."""
@@ -94,6 +96,43 @@ class MemoryStore:
         self._last_number = entry.number
         self._journal[entry.number] = entry
         return entry.number
+
+    async def remember_inputs(self, rows: Sequence[InputsRow], parts: Mapping[str, bytes]) -> None:
+        """Store what decisions were made from. What is stored already stays as it is."""
+        for row in rows:
+            rules.check_time("the time of a decision", row.at_s)
+        for row in rows:
+            if row.journal is None or await self.inputs_of(row.journal) is None:
+                self._inputs.setdefault((row.life, row.number), row)
+        needed = {digest for row in rows for digest in row.parts}
+        self._parts |= {digest: value for digest, value in parts.items() if digest in needed}
+
+    async def inputs_of(self, journal: int) -> InputsRow | None:
+        """What the decision with that number in the journal was made from, where it is stored."""
+        return next((row for row in self._inputs.values() if row.journal == journal), None)
+
+    async def inputs_until(self, life: str, number: int) -> AsyncIterator[InputsRow]:
+        """What all decisions of a life were made from, up to that one."""
+        found = [row for row in self._inputs.values() if row.life == life and row.number <= number]
+        for row in sorted(found, key=lambda row: row.number):
+            yield row
+
+    async def inputs_part(self, digest: str) -> bytes | None:
+        """A part by its digest, where it is stored."""
+        return self._parts.get(digest)
+
+    async def prune_inputs(self, before_s: float, most_bytes: int) -> int:
+        """Forget old decisions' inputs, and the oldest beyond that size; gives how many."""
+        left = most_bytes - sum(len(value) for value in self._parts.values())
+        before, kept = len(self._inputs), dict[tuple[str, int], InputsRow]()
+        for key, row in reversed(self._inputs.items()):
+            left -= len(row.value)
+            if left >= 0 and row.at_s >= before_s:
+                kept[key] = row
+        self._inputs = dict(reversed(kept.items()))
+        needed = {digest for row in self._inputs.values() for digest in row.parts}
+        self._parts = {digest: value for digest, value in self._parts.items() if digest in needed}
+        return before - len(self._inputs)
 
     async def entries(
         self,

@@ -15,7 +15,7 @@ from fogfold.adapters.storage.journal import Journal
 from fogfold.control.failure import IllegalTransitionError, LeaseLostError, PortError
 from fogfold.control.migration_states import FINAL, MIGRATION_TRANSITIONS
 from fogfold.control.orders import MoveOrder
-from fogfold.control.ports import Lease, MigrationRow, Store
+from fogfold.control.ports import InputsRow, Lease, MigrationRow, Store
 from fogfold.errors import ModelError
 from fogfold.model.identity import ContainerId, NodeId
 from fogfold.model.migration import MigrationState
@@ -312,6 +312,66 @@ async def open_migrations_are_never_pruned(first: FullStore, second: FullStore) 
     _expect(3, len(await first.steps("MOVING")))
 
 
+def some_inputs(number: int, *, life: str = "life-1", size: int = 10, parts: tuple[str, ...] = ("a",)) -> InputsRow:
+    """Inputs of a decision at second `number`; the even ones stand in the journal, under a tenfold number."""
+    journal = None if number % 2 else 10 * number
+    return InputsRow(life, number, journal, float(number), False, bytes([number % 256]) * size, parts)
+
+
+async def inputs_are_read_as_they_were_written(first: FullStore, second: FullStore) -> None:
+    """By the number of the journal's entry, and one after the other within a life."""
+    rows = [some_inputs(number) for number in range(1, 121)]
+    other = some_inputs(1, life="life-2", parts=("a", "b"))
+    await first.remember_inputs(rows[:2], {"a": b"\x00one", "never needed": b"x"})
+    await second.remember_inputs([*rows[2:], other], {"b": b"two"})
+    _expect(rows[3], await second.inputs_of(40))
+    _expect(None, await first.inputs_of(10))
+    _expect(rows[:99], [row async for row in first.inputs_until("life-1", 99)])
+    _expect([other], [row async for row in second.inputs_until("life-2", 99)])
+    _expect([], [row async for row in first.inputs_until("life-3", 99)])
+    parts = [await second.inputs_part(digest) for digest in ("a", "b", "never needed")]
+    _expect([b"\x00one", b"two", None], parts)
+
+
+async def inputs_written_twice_are_there_once(first: FullStore, second: FullStore) -> None:
+    """Whoever had no answer asks again; a number of the journal stands for one decision."""
+    await first.remember_inputs([some_inputs(2)], {"a": b"one"})
+    await second.remember_inputs([some_inputs(2, size=99), some_inputs(3)], {"a": b"one"})
+    await first.remember_inputs([some_inputs(2, life="life-2")], {})
+    await first.remember_inputs([], {})
+    _expect(some_inputs(2), await second.inputs_of(20))
+    _expect([2, 3], [row.number async for row in first.inputs_until("life-1", 9)])
+    _expect([], [row.number async for row in first.inputs_until("life-2", 9)])
+    await _refused(ModelError, first.remember_inputs([InputsRow("l", 1, None, float("nan"), True, b"")], {}))
+
+
+async def old_inputs_go_with_the_parts_that_nobody_needs(first: FullStore, second: FullStore) -> None:
+    """A part that one of the rest needs stays, also where an older one brought it."""
+    rows = [some_inputs(1, parts=("a", "b")), some_inputs(2, parts=("b", "c")), some_inputs(3, parts=("b", "d"))]
+    await first.remember_inputs(rows, {digest: digest.encode() for digest in "abcd"})
+    _expect(0, await first.prune_inputs(1.0, 10**9))
+    _expect(2, await second.prune_inputs(3.0, 10**9))
+    _expect([None, b"b", None, b"d"], [await first.inputs_part(digest) for digest in "abcd"])
+    _expect([rows[2]], [row async for row in second.inputs_until("life-1", 9)])
+    _expect(1, await first.prune_inputs(10.0, 10**9))
+    _expect([None] * 4, [await second.inputs_part(digest) for digest in "abcd"])
+    # A part that a later one needs stays, though only the earlier one brought it.
+    await first.remember_inputs([some_inputs(21)], {"a": b"a"})
+    await second.remember_inputs([some_inputs(23)], {})
+    _expect(1, await first.prune_inputs(22.0, 10**9))
+    _expect(b"a", await second.inputs_part("a"))
+
+
+async def inputs_beyond_the_size_go_from_the_oldest(first: FullStore, second: FullStore) -> None:
+    """What parts take is taken off first: 1000 less 100 holds nine of 100 bytes."""
+    rows = [some_inputs(number, size=100) for number in range(1, 13)]
+    await first.remember_inputs(rows, {"a": b"x" * 100})
+    _expect(3, await second.prune_inputs(0.0, 1000))
+    _expect(list(range(4, 13)), [row.number async for row in first.inputs_until("life-1", 99)])
+    _expect(0, await second.prune_inputs(0.0, 1000))
+    _expect(9, await second.prune_inputs(0.0, 50))
+
+
 CASES: tuple[Case, ...] = (
     lease_is_held_by_one_at_a_time,
     lease_is_renewed_under_the_same_fence,
@@ -334,6 +394,10 @@ CASES: tuple[Case, ...] = (
     long_journal_is_read_whole,
     pruned_numbers_are_not_given_again,
     open_migrations_are_never_pruned,
+    inputs_are_read_as_they_were_written,
+    inputs_written_twice_are_there_once,
+    old_inputs_go_with_the_parts_that_nobody_needs,
+    inputs_beyond_the_size_go_from_the_oldest,
 )
 """All cases; each needs an empty store."""
 

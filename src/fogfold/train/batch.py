@@ -69,6 +69,17 @@ class StageBatch:
     taught: Tensor | None = None
     """(choices, options), True where the teacher would take it; None where there was none."""
 
+    def of(self, place: Tensor) -> StageBatch:
+        """The choices of some of the decisions.
+
+        Args:
+            place: where each decision stands among them, -1 where it is not one of them.
+        """
+        which = (place[self.decision] >= 0).nonzero().squeeze(-1)
+        taught = None if self.taught is None else self.taught[which]
+        some = (self.rows[which], self.lead[which], self.legal[which], self.chosen[which], self.log_prob[which], taught)
+        return StageBatch(self.stage, place[self.decision[which]], *some)
+
 
 def stage_batches(
     choices: Sequence[Sequence[Choice]], device: torch.device, stages: Sequence[Stage] = tuple(Stage)

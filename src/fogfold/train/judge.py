@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from fogfold.evaluate.episodes import run_episode
 from fogfold.evaluate.result import RunResult
-from fogfold.policy.base import Policy
 from fogfold.policy.learned.deciding import DeciderParams
 from fogfold.policy.learned.policy import Learned
 from fogfold.policy.learned.weights import Weights
 from fogfold.policy.registry import policy as policy_named
+from fogfold.train.crew import Crew
 from fogfold.train.settings import TrainSettings
 from fogfold.world.scenario.build import BuiltScenario, build
 from fogfold.world.scenario.load import load_scenario
 
-__all__ = ["Judge", "Judgement", "Verdict"]
+__all__ = ["Judge", "Judgement", "Verdict", "judged_world"]
 
 _FIRST_JUDGED = 5_000
 """Seed of the first world that is judged on: below those of training, above those that tables use."""
@@ -63,19 +64,40 @@ class Judgement:
         """The figures by name."""
         return asdict(self)
 
+    @staticmethod
+    def of_json(figures: Mapping[str, Mapping[str, float]]) -> Judgement:
+        """The way back of `as_json`."""
+        return Judgement(**{name: Verdict(**verdict) for name, verdict in figures.items()})
+
+
+@functools.lru_cache(maxsize=64)
+def _world(scenario: str, seed: int, hours: float) -> BuiltScenario:
+    return build(load_scenario(scenario), seed, hours=hours)
+
+
+def judged_world(scenario: str, seed: int, hours: float, weights: Weights | None, serve: str) -> RunResult:
+    """What a network makes of one world when it is asked in one way, or the rule where there is none."""
+    policy = policy_named(DeciderParams().rule) if weights is None else Learned("learned", weights, serve=serve)
+    return run_episode(_world(scenario, seed, hours), policy).result
+
 
 class Judge:
-    """Worlds that no training sees, and what the rule makes of them."""
+    """Worlds that no training sees, and what the rule makes of them.
 
-    def __init__(self, settings: TrainSettings) -> None:
-        scenario = load_scenario(settings.scenario)
-        self._worlds: list[BuiltScenario] = [
-            build(scenario, _FIRST_JUDGED + k, hours=settings.hours) for k in range(settings.judge_worlds)
-        ]
-        self._rule = self._play(policy_named(DeciderParams().rule))
+    Args:
+        settings: of the run.
+        crew: who plays them.
+    """
 
-    def _play(self, policy: Policy) -> list[RunResult]:
-        return [run_episode(world, policy).result for world in self._worlds]
+    def __init__(self, settings: TrainSettings, crew: Crew) -> None:
+        self._settings, self._crew = settings, crew
+        self._rule = self._play(None, "likeliest")
+
+    def _play(self, weights: Weights | None, *ways: str) -> list[RunResult]:
+        """Every world asked in each way: the worlds in their order, way after way."""
+        s = self._settings
+        tasks = [(s.scenario, _FIRST_JUDGED + k, s.hours, weights, way) for way in ways for k in range(s.judge_worlds)]
+        return self._crew.run(judged_world, tasks)
 
     def _verdict(self, results: Sequence[RunResult]) -> Verdict:
         def mean(values: Sequence[float]) -> float:
@@ -96,8 +118,10 @@ class Judge:
 
     def judge(self, weights: Weights) -> Judgement:
         """Whole episodes of a frozen policy, asked in both ways."""
+        played = self._play(weights, "likeliest", "drawn")
+        worlds = self._settings.judge_worlds
         return Judgement(
-            likeliest=self._verdict(self._play(Learned("learned", weights, serve="likeliest"))),
-            drawn=self._verdict(self._play(Learned("learned", weights, serve="drawn"))),
+            likeliest=self._verdict(played[:worlds]),
+            drawn=self._verdict(played[worlds:]),
             rule=self._verdict(self._rule),
         )

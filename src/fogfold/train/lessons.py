@@ -8,7 +8,7 @@ worlds go on as the chain does, so that a pupil that follows meets what it has s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,19 +74,19 @@ class LessonStore:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    def fill(self, settings: TrainSettings, *, on_world: Callable[[int, int], None] | None = None) -> None:
-        """Have every world of the settings taught that is not there yet; `on_world` is told how many are."""
-        for number in range(settings.lesson_worlds):
-            path = self._path(number)
-            if not path.is_file():
-                partial = path.with_suffix(".part")
-                with partial.open("wb") as file:
-                    np.savez_compressed(file, **_packed(taught_world(settings, number)))  # type: ignore[arg-type]
-                    file.flush()
-                    os.fsync(file.fileno())
-                partial.replace(path)
-            if on_world is not None:
-                on_world(number + 1, settings.lesson_worlds)
+    def missing(self, settings: TrainSettings) -> list[int]:
+        """Worlds of the settings that are not there yet."""
+        return [number for number in range(settings.lesson_worlds) if not self._path(number).is_file()]
+
+    def fill(self, settings: TrainSettings, number: int) -> None:
+        """Have a world taught, and write its lessons down."""
+        path = self._path(number)
+        partial = path.with_suffix(".part")
+        with partial.open("wb") as file:
+            np.savez_compressed(file, **_packed(taught_world(settings, number)))  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
 
     def read(self, number: int) -> list[Lesson]:
         """The lessons of a world.

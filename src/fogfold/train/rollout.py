@@ -6,7 +6,9 @@ by what it saves against that twin, so that the day's ups and downs, surges and 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 from fogfold.cost.total import ExchangeRates
 from fogfold.encoding.arrays import fleet_arrays
@@ -16,6 +18,7 @@ from fogfold.seeding import stream
 from fogfold.train.settings import TrainSettings
 from fogfold.world.scenario.build import BuiltScenario, build
 from fogfold.world.scenario.load import load_scenario
+from fogfold.world.scenario.schema import Scenario
 from fogfold.world.twin import HoldTwin, terms_wh
 from fogfold.world.world import World
 
@@ -37,8 +40,22 @@ class Step:
     still has a value."""
 
 
+@functools.lru_cache(maxsize=256)
+def _variant(name: str, nodes: int, level: float, day: str, hour: int) -> Scenario:
+    """The scenario with other figures; what is listed or replayed there stays as it is."""
+    scenario = load_scenario(name)
+    changes: dict[str, Any] = {"nodes.0.count": nodes}
+    if scenario.sites[0].layout.kind == "generated":
+        changes["sites.0.layout.count"] = max(2, round(0.34 * nodes))
+    if scenario.workload.kind == "generated":
+        changes |= {"workload.mean_level": level, "start.day": day, "start.hour": hour}
+    return load_scenario(name, changes)
+
+
 def training_world(settings: TrainSettings, number: int, *, hours: float | None = None) -> BuiltScenario:
     """World of that number: size, load, day and hour are drawn from the settings, and then everything else.
+
+    Of a scenario whose sites are listed the sites stay, of one that replays a trace load, day and hour.
 
     Args:
         settings: of the run.
@@ -47,17 +64,8 @@ def training_world(settings: TrainSettings, number: int, *, hours: float | None 
     """
     rng = stream(settings.seed, "train", "world", number)
     nodes = int(rng.choice(settings.nodes))
-    low, high = settings.mean_level
-    scenario = load_scenario(
-        settings.scenario,
-        {
-            "nodes.0.count": nodes,
-            "sites.0.layout.count": max(2, round(0.34 * nodes)),
-            "workload.mean_level": round(float(rng.uniform(low, high)), 3),
-            "start.day": str(rng.choice(settings.days)),
-            "start.hour": int(rng.integers(24)),
-        },
-    )
+    level = round(float(rng.uniform(*settings.mean_level)), 3)
+    scenario = _variant(settings.scenario, nodes, level, str(rng.choice(settings.days)), int(rng.integers(24)))
     return build(scenario, settings.first_world + number, hours=settings.hours if hours is None else hours)
 
 

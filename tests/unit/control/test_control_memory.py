@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fogfold.control.codes import Code
 from fogfold.control.guard.judge import judge
-from fogfold.control.guard.memory import Ending, Memory, MemorySettings, begun, ended, forgive, seen
+from fogfold.control.guard.memory import (
+    Ending,
+    Memory,
+    MemorySettings,
+    begun,
+    ended,
+    forgive,
+    kept_memory,
+    memory_of_kept,
+    seen,
+)
 from fogfold.control.guard.settings import GuardSettings, Rate
 from fogfold.control.orders import MoveOrder
 from fogfold.errors import ModelError
@@ -166,3 +178,31 @@ def test_old_moves_are_forgotten_so_that_memory_does_not_grow():
     for day in range(5):
         memory = _moved(memory, "n0", "n1", 2 * day * DAY_S)
     assert len(memory.moves) == 1
+
+
+def test_kept_memory_comes_back_as_it_was():
+    memory = _moved(Memory(), "n0", "n1", 0.0)
+    memory, _ = seen(memory, _at("n0", 100.0), 100.0, SETTINGS)
+    memory = begun(memory, MoveOrder(ContainerId("c0"), NodeId("n0"), NodeId("n2")), _at("n0"), 5000.5, SETTINGS)
+    assert memory.vetoes
+    assert memory.back_offs
+    assert {move.ending for move in memory.moves} == {Ending.BOUNCED, Ending.UNDER_WAY}
+    assert memory_of_kept(json.loads(json.dumps(kept_memory(memory)))) == memory
+    assert memory_of_kept(kept_memory(Memory())) == Memory()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"moves": [{"container": "c0"}], "back_offs": {}, "vetoes": {}},
+        {"moves": [], "back_offs": {"c": {"until_s": "soon", "times": 1, "last_s": 0.0}}, "vetoes": {}},
+        {"moves": [], "back_offs": {"c": {"wait": 3}}, "vetoes": {}},
+        {"moves": [], "back_offs": {}, "vetoes": {"c": None}},
+        {"moves": 3, "back_offs": {}, "vetoes": {}},
+        {"moves": [], "back_offs": [], "vetoes": {}},
+    ],
+)
+def test_memory_of_another_form_is_refused(broken):
+    with pytest.raises(ModelError, match="of another version"):
+        memory_of_kept(broken)

@@ -5,7 +5,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from fogfold.errors import ModelError, UnknownNameError
-from fogfold.policy.learned.policy import LearnedParams, checkpoint_path
+from fogfold.policy.learned.policy import BASE, LearnedParams, checkpoint_path
 from fogfold.policy.learned.weights import Shape, Weights, load_weights, save_weights, softmax
 from fogfold.policy.registry import policy
 from fogfold.seeding import stream
@@ -76,10 +76,16 @@ def test_chances_sum_to_one_for_any_logits():
 
 
 def test_checkpoint_that_is_not_there_is_refused_with_what_to_do():
-    with pytest.raises(ModelError, match="fogfold train"):
-        checkpoint_path("")
-    with pytest.raises(ModelError, match='"nowhere" is no file'):
+    with pytest.raises(ModelError, match=r'"nowhere" is no file; .* `fogfold train` .* fogfold-base'):
         checkpoint_path("nowhere")
+    with pytest.raises(ModelError, match="is no file"):
+        checkpoint_path("")
+
+
+def test_a_checkpoint_comes_with_fogfold():
+    weights = load_weights(checkpoint_path(BASE))
+    assert weights.notes["serve"] == LearnedParams().serve
+    assert policy("learned").name == "learned"
 
 
 def test_unknown_way_of_serving_is_refused():

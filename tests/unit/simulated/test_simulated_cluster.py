@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from fogfold.adapters.simulated.clocks import PacedClock, SimulatedClock, start_of
+from fogfold.adapters.simulated.clocks import Pace, PacedClock, SimulatedClock, start_of
 from fogfold.adapters.simulated.cluster import SimulatedCluster
 from fogfold.adapters.simulated.holding import Holding
 from fogfold.adapters.simulated.orchestrator import SimulatedOrchestrator
@@ -21,7 +21,7 @@ from fogfold.model.node import NodeState
 from fogfold.seeding import stream
 from fogfold.testing.clock import FakeClock
 from fogfold.world.dynamics import advance, no_orders
-from fogfold.world.rows import CI, NI, N
+from fogfold.world.rows import CI, NI, N, Total
 from fogfold.world.scenario.build import build
 from fogfold.world.scenario.load import load_scenario
 from fogfold.world.world import World
@@ -275,3 +275,57 @@ def test_paced_clock_runs_as_many_times_as_fast():
     assert paced.monotonic_s() == pytest.approx(120.0)
     with pytest.raises(ModelError):
         PacedClock(clock, 0.0)
+
+
+def test_paced_jumps_wait_for_their_time_and_whoever_comes_meanwhile_is_woken_first():
+    async def jumps():
+        machine, woken = FakeClock(), []
+        clock = SimulatedClock(pace=Pace(machine, 60.0))
+
+        async def sleeper(name, duration_s):
+            await clock.sleep(duration_s)
+            woken.append((name, clock.monotonic_s(), machine.monotonic_s()))
+
+        async def run(duration_s):
+            # In small steps: the paced clock goes round as often as this one, and must keep up with it.
+            for _ in range(round(duration_s / 0.05)):
+                await machine.run(0.05)
+
+        late = asyncio.create_task(sleeper("late", 600.0))
+        await run(4.0)
+        assert woken == []
+        early = asyncio.create_task(sleeper("early", 300.0))
+        await run(1.5)
+        assert [name for name, *_ in woken] == ["early"]
+        await run(6.0)
+        await asyncio.gather(late, early)
+        return woken
+
+    woken = asyncio.run(jumps())
+    assert [(name, at_s) for name, at_s, _ in woken] == [("early", 300.0), ("late", 600.0)]
+    # At 60 a second, 300 s take 5 s of the machine and 600 s take 10 s.
+    assert [machine_s for *_, machine_s in woken] == pytest.approx([5.0, 10.0], abs=0.2)
+
+
+def test_pace_that_stands_still_is_refused():
+    with pytest.raises(ModelError, match="speed is 0"):
+        Pace(FakeClock(), 0.0)
+
+
+def test_steps_are_what_the_world_did_between_decisions(built):
+    clock = SimulatedClock(start_of(built))
+    cluster = SimulatedCluster(built, clock)
+    sums, states = cluster.steps()
+    assert (sums.shape, states.shape) == ((0, len(Total)), (0, cluster.fleet.nodes))
+
+    async def an_hour():
+        for _ in range(7):
+            await clock.sleep(510.0)
+            cluster.state()
+
+    asyncio.run(an_hour())
+    sums, states = cluster.steps()
+    world = World(cluster.fleet, built.params, [(built.workload, built.faults)], seed=3)
+    directly = [world.step(no_orders(1, cluster.fleet.nodes))[0] for _ in range(11)]
+    np.testing.assert_array_equal(sums, directly)
+    assert states.shape == (11, cluster.fleet.nodes)

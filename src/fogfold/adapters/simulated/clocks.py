@@ -27,6 +27,9 @@ MONDAY_S = 1_767_571_200.0
 _TURNS = 32
 """How often the event loop goes round before time jumps, so that all who were woken have gone to sleep again."""
 
+_LONGEST_WAIT_S = 0.1
+"""How long a paced clock waits before it looks whether somebody wants to be woken earlier, in seconds of the other."""
+
 
 def start_of(built: BuiltScenario) -> float:
     """When a scenario begins, in seconds since the epoch: on the day of the week and the hour that it names."""
@@ -67,9 +70,7 @@ class SimulatedClock:
         pace: how fast it may go; as fast as it can where None.
     """
 
-    def __init__(
-        self, start_s: float = MONDAY_S, *, lasts_s: float | None = None, pace: Pace | None = None
-    ) -> None:
+    def __init__(self, start_s: float = MONDAY_S, *, lasts_s: float | None = None, pace: Pace | None = None) -> None:
         self._start_s = start_s
         self._pace = pace
         self._jumped_s = 0.0 if pace is None else pace.clock.monotonic_s()
@@ -141,13 +142,13 @@ class SimulatedClock:
                 return
 
     async def _waited(self, jump_s: float) -> bool:
-        """Wait until the pace allows a jump of that length; whether there was anything to wait for."""
+        """Wait for the pace to allow a jump of that length, not for long; whether there was anything to wait for."""
         if self._pace is None:
             return False
         clock = self._pace.clock
         rest_s = self._jumped_s + jump_s / self._pace.speed - clock.monotonic_s()
         if rest_s > 0.0:
-            await clock.sleep(rest_s)
+            await clock.sleep(min(rest_s, _LONGEST_WAIT_S))
             return True
         self._jumped_s = clock.monotonic_s()
         return False

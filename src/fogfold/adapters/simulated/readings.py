@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+
 from fogfold.adapters.simulated.cluster import SimulatedCluster
+from fogfold.compiled import Array
 from fogfold.control.failure import PortTimeoutError
 from fogfold.control.ports import Clock
 from fogfold.control.readings import ContainerReading, NodeReading, Readings
-from fogfold.model.identity import ContainerId, NodeId
+from fogfold.model.identity import ContainerId, ImageId, NodeId
 from fogfold.model.node import NodeState
 from fogfold.model.resources import Resources
 from fogfold.units import TICK_S
@@ -51,6 +55,7 @@ class SimulatedCollector:
         """Nodes whose readings fail."""
         self.gone_until_s = 0.0
         """Until when nobody answers at all."""
+        self._rows: dict[bytes, frozenset[ImageId]] = {}
 
     async def read(self) -> Readings:
         """What is there and what was measured.
@@ -67,15 +72,14 @@ class SimulatedCollector:
         states = [NodeState(s) for s in node_int[NI.STATE].tolist()]
         placed = state.container_int[0, CI.PLACEMENT].tolist()
         going = state.container_int[0, CI.TARGET].tolist()
-        usage = state.container[0, C.USAGE_CPU : C.USAGE_CPU + 4].T.tolist()
-        asked = state.container[0, C.ASKED].tolist()
+        amounts = state.container[0, C.USAGE_CPU : C.USAGE_CPU + 4]
+        usage = amounts.T.tolist()
+        requests_s = (state.container[0, C.ASKED] / TICK_S).tolist()
         power_w = node_row[N.POWER_W].tolist()
-        capacity = simulated.fleet.capacity.T.tolist()
-        used = [[0.0] * 4 for _ in cluster.nodes]
-        for node, amounts in zip(placed, usage, strict=True):
-            if node >= 0:
-                for r, amount in enumerate(amounts):
-                    used[node][r] += amount
+        # A machine cannot use more than it has, whatever its containers want.
+        used = np.minimum(
+            _by_node(amounts, state.container_int[0, CI.PLACEMENT], len(cluster.nodes)), simulated.fleet.capacity
+        ).T.tolist()
         faults = {name: fault for name, fault in self.faults.items() if now_s < fault.until_s}
         # Before the first tick nothing has been measured yet.
         is_measured = simulated.tick > 0
@@ -84,8 +88,7 @@ class SimulatedCollector:
             fault = faults.get(thing.id, _WELL)
             if states[k] not in _READ or fault.is_silent:
                 continue
-            # A machine cannot use more than it has, whatever its containers want.
-            c, m, n, d = (fault.factor * min(u, have) for u, have in zip(used[k], capacity[k], strict=True))
+            c, m, n, d = (fault.factor * amount for amount in used[k])
             nodes[thing.id] = NodeReading(
                 now_s - fault.lag_s,
                 usage=(c, m, n, d) if is_measured else None,
@@ -96,13 +99,13 @@ class SimulatedCollector:
             where = placed[k]
             if where < 0 or states[where] not in _READ or not is_measured:
                 continue
-            fault = faults.get(cluster.nodes[where].id, _WELL)
+            fault = faults.get(cluster.nodes[where].id, _WELL) if faults else _WELL
             if not fault.is_silent:
-                amounts = Resources(*(fault.factor * amount for amount in usage[k]))
+                c, m, n, d = usage[k]
+                f = fault.factor
                 containers[container.id] = ContainerReading(
-                    now_s - fault.lag_s, amounts, requests_s=fault.factor * asked[k] / TICK_S
+                    now_s - fault.lag_s, Resources(f * c, f * m, f * n, f * d), requests_s=f * requests_s[k]
                 )
-        present = state.image[0]
         return Readings(
             cluster,
             now_s,
@@ -112,13 +115,32 @@ class SimulatedCollector:
             },
             placement={c.id: cluster.nodes[n].id for c, n in zip(cluster.containers, placed, strict=True) if n >= 0},
             targets={c.id: cluster.nodes[n].id for c, n in zip(cluster.containers, going, strict=True) if n >= 0},
-            images={
-                node.id: frozenset(image.id for i, image in enumerate(cluster.images) if present[k, i])
-                for k, node in enumerate(cluster.nodes)
-            },
+            images=self._images(state.image[0]),
             nodes=nodes,
             containers=containers,
         )
+
+    def _images(self, present: UInt8[Array, "nodes images"]) -> dict[NodeId, frozenset[ImageId]]:
+        """Which images each node has. Few change between two looks: the sets are made once for each row."""
+        cluster = self._cluster.cluster
+        sets: dict[bytes, frozenset[ImageId]] = {}
+        out: dict[NodeId, frozenset[ImageId]] = {}
+        for node, row in zip(cluster.nodes, present, strict=True):
+            key = row.tobytes()
+            found = self._rows.get(key)
+            if found is None:
+                found = frozenset(cluster.images[i].id for i in np.flatnonzero(row[: len(cluster.images)]).tolist())
+            sets[key] = out[node.id] = found
+        self._rows = sets
+        return out
+
+
+def _by_node(
+    amounts: Float[Array, "4 containers"], placed: Int[Array, " containers"], nodes: int
+) -> Float[Array, "4 nodes"]:
+    """Sums over the containers of each node, in the containers' order."""
+    here = placed >= 0
+    return np.array([np.bincount(placed[here], row[here], minlength=nodes) for row in amounts])
 
 
 _WELL = ReadingFault(until_s=0.0)

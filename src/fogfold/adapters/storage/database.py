@@ -178,7 +178,7 @@ class Database:
         return engine
 
 
-def _as_json(value: Mapping[str, Any]) -> str:
+def _as_json(value: Mapping[str, Any] | list[str]) -> str:
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 

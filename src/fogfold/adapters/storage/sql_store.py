@@ -12,12 +12,12 @@ from typing import Any, Self
 from sqlalchemy import delete, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from fogfold.adapters.storage import reading, rules
+from fogfold.adapters.storage import inputs, reading, rules
 from fogfold.adapters.storage.database import Database
 from fogfold.adapters.storage.journal import JournalEntry, MigrationStep
-from fogfold.adapters.storage.tables import JOURNAL, KEPT, LEASES, MIGRATIONS, STEPS, THE_LEASE
+from fogfold.adapters.storage.tables import INPUTS, JOURNAL, KEPT, LEASES, MIGRATIONS, PARTS, STEPS, THE_LEASE
 from fogfold.control.failure import PortError
-from fogfold.control.ports import Lease, MigrationRow
+from fogfold.control.ports import InputsRow, Lease, MigrationRow
 from fogfold.model.migration import MigrationState
 
 __all__ = ["SqlStore"]
@@ -25,6 +25,8 @@ __all__ = ["SqlStore"]
 _APPENDING = 0x666F67666F6C64  # "fogfold": the advisory lock under which entries are numbered
 _PORTION = 400
 """Rows in one statement: databases bound the values of a statement, and locks are to be short."""
+_INPUTS_PAGE = 50
+"""Decisions whose inputs are read at once: each may be some 100 kB."""
 
 
 class SqlStore:
@@ -153,6 +155,51 @@ class SqlStore:
                 await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _APPENDING})
             query = insert(JOURNAL).values(kind=kind, at_s=at_s, value=plain).returning(JOURNAL.c.number)
             return int((await connection.execute(query)).scalar_one())
+
+    async def remember_inputs(self, rows: Sequence[InputsRow], parts: Mapping[str, bytes]) -> None:
+        """Store what decisions were made from, all or none. What is stored already stays as it is."""
+        for row in rows:
+            rules.check_time("the time of a decision", row.at_s)
+        async with self._database.write() as connection:
+            await inputs.insert_rows(connection, rows)
+            await inputs.insert_parts(connection, rows, parts)
+
+    async def inputs_of(self, journal: int) -> InputsRow | None:
+        """What the decision with that number in the journal was made from, where it is stored."""
+        async with self._database.read() as connection:
+            row = (await connection.execute(select(INPUTS).where(INPUTS.c.journal == journal))).one_or_none()
+            return None if row is None else inputs.row_of(row)
+
+    async def inputs_until(self, life: str, number: int) -> AsyncIterator[InputsRow]:
+        """What all decisions of a life were made from, up to that one, read in pages."""
+        last = 0
+        while True:
+            here = (INPUTS.c.life == life) & (INPUTS.c.number > last) & (INPUTS.c.number <= number)
+            query = select(INPUTS).where(here).order_by(INPUTS.c.number).limit(_INPUTS_PAGE)
+            async with self._database.read() as connection:
+                page = [inputs.row_of(row) for row in await connection.execute(query)]
+            for row in page:
+                yield row
+            if len(page) < _INPUTS_PAGE:
+                return
+            last = page[-1].number
+
+    async def inputs_part(self, digest: str) -> bytes | None:
+        """A part by its digest, where it is stored."""
+        async with self._database.read() as connection:
+            found = await connection.execute(select(PARTS.c.value).where(PARTS.c.digest == digest))
+            value = found.scalar_one_or_none()
+            return None if value is None else bytes(value)
+
+    async def prune_inputs(self, before_s: float, most_bytes: int) -> int:
+        """Forget old decisions' inputs, and the oldest beyond that size; gives how many. Done in portions."""
+        total = 0
+        while True:
+            async with self._database.write() as connection:
+                gone = await inputs.forget(connection, before_s, most_bytes, _PORTION)
+            total += gone
+            if gone < _PORTION:
+                return total
 
     async def entries(
         self,

@@ -9,12 +9,14 @@ from __future__ import annotations
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Double,
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -22,7 +24,18 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["JOURNAL", "KEPT", "LEASES", "LEGAL_STEPS", "METADATA", "MIGRATIONS", "STEPS", "THE_LEASE"]
+__all__ = [
+    "INPUTS",
+    "JOURNAL",
+    "KEPT",
+    "LEASES",
+    "LEGAL_STEPS",
+    "METADATA",
+    "MIGRATIONS",
+    "PARTS",
+    "STEPS",
+    "THE_LEASE",
+]
 
 THE_LEASE = "control"
 """Name of the one lease: the right to act on the cluster."""
@@ -123,3 +136,30 @@ JOURNAL = Table(
     Index(None, "at_s"),
     sqlite_autoincrement=True,
 )
+
+INPUTS = Table(
+    "decision_inputs",
+    METADATA,
+    Column("id", _NUMBER, primary_key=True),
+    Column("life", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("journal", BigInteger, unique=True),
+    Column("at_s", Double, nullable=False),
+    Column("is_alone", Boolean, nullable=False),
+    Column("parts", JSON, nullable=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("value", LargeBinary, nullable=False),
+    UniqueConstraint("life", "number"),
+    Index(None, "at_s"),
+)
+"""What decisions were made from; `journal` numbers the entry, without a key to it: both are pruned by themselves."""
+
+PARTS = Table(
+    "decision_parts",
+    METADATA,
+    Column("digest", String(64), primary_key=True),
+    Column("used_s", Double, nullable=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("value", LargeBinary, nullable=False),
+)
+"""What decisions share, each once; `used_s` is the latest time of a decision that needs it."""

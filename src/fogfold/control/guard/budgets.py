@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from fogfold.control.codes import Code
 from fogfold.control.guard.settings import GuardSettings, Rate
@@ -27,21 +28,24 @@ class Budgets:
     def __init__(self, situation: Situation, settings: GuardSettings) -> None:
         self._situation = situation
         self._settings = settings
-        self._there_are = Counter[str]()
-        for container in situation.snapshot.cluster.containers:
-            node = situation.snapshot.placement.get(container.id)
-            self._there_are[_CLUSTER] += 1
-            if container.group is not None:
-                self._there_are[f"group {container.group}"] += 1
-            if node is not None:
-                self._there_are[f"node {node}"] += 1
-                self._there_are[f"site {situation.node(node).site}"] += 1
         self._spent = Counter[str]()
         known = situation.snapshot.cluster
         for past in situation.memory.moves:
             if situation.now_s - past.at_s < settings.window_s and past.container in known.container_index:
                 ends = [node for node in (past.source, past.target) if node in known.node_index]
                 self._spent.update(name for name, _ in self._scopes(past.container, ends))
+
+    @cached_property
+    def _there_are(self) -> Counter[str]:
+        """Containers in each scope; counted once something is asked for, as most decisions ask for nothing."""
+        snapshot = self._situation.snapshot
+        count = Counter({_CLUSTER: len(snapshot.cluster.containers)})
+        for group, members in self._situation.members.items():
+            count[f"group {group}"] = len(members)
+        for node, containers in Counter(snapshot.placement.values()).items():
+            count[f"node {node}"] = containers
+            count[f"site {self._situation.node(node).site}"] += containers
+        return count
 
     def grant(self, moves: Iterable[MoveOrder]) -> tuple[MoveOrder, Hold] | None:
         """Take these moves from the budgets, all or none; None where granted, else the first that is too many."""

@@ -70,7 +70,7 @@ def judge(orders: Orders, situation: Situation, settings: GuardSettings | None =
     halted = halt(situation, settings)
     wake = _wakes(orders, situation, refused)
     units: list[_Unit] = []
-    score = scores(situation)
+    score = scores(situation) if orders.sleep else {}
     budgets = Budgets(situation, settings)
     for unit in _units(orders):
         fallen = _alone(unit, situation, settings, halted, score)
@@ -200,6 +200,8 @@ def _without_room(
 ) -> dict[MoveOrder | NodeId, Hold]:
     """Moves without room even once all others are done; `not_left` are the sources of moves that have fallen."""
     moves = _moves(units)
+    if not moves:
+        return {}
     ledger = Ledger(situation.snapshot)
     for move in moves:
         ledger.leave(move.container)

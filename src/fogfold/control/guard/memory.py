@@ -6,9 +6,11 @@ and by container where it is about rest. All values are frozen: each function gi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from fogfold.control.orders import MoveOrder, workload_of
 from fogfold.errors import ModelError
@@ -17,7 +19,19 @@ from fogfold.model.resources import check_number
 from fogfold.model.snapshot import Snapshot
 from fogfold.units import DAY_S, HOUR_S, MINUTE_S
 
-__all__ = ["BackOff", "Ending", "Memory", "MemorySettings", "PastMove", "begun", "ended", "forgive", "seen"]
+__all__ = [
+    "BackOff",
+    "Ending",
+    "Memory",
+    "MemorySettings",
+    "PastMove",
+    "begun",
+    "ended",
+    "forgive",
+    "kept_memory",
+    "memory_of_kept",
+    "seen",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +181,54 @@ def forgive(memory: Memory, workload: str) -> Memory:
         back_offs={name: back_off for name, back_off in memory.back_offs.items() if name != workload},
         vetoes={name: until_s for name, until_s in memory.vetoes.items() if name != workload},
     )
+
+
+def kept_memory(memory: Memory) -> dict[str, Any]:
+    """The memory as plain values, as it is kept."""
+    return {
+        "moves": [
+            {
+                "container": move.container,
+                "workload": move.workload,
+                "source": move.source,
+                "target": move.target,
+                "at_s": move.at_s,
+                "ending": move.ending.value,
+                "ended_s": move.ended_s,
+            }
+            for move in memory.moves
+        ],
+        "back_offs": {
+            workload: {"until_s": back_off.until_s, "times": back_off.times, "last_s": back_off.last_s}
+            for workload, back_off in memory.back_offs.items()
+        },
+        "vetoes": dict(memory.vetoes),
+    }
+
+
+def memory_of_kept(value: Mapping[str, Any]) -> Memory:
+    """The memory that was kept.
+
+    Raises:
+        ModelError: if it is of another form.
+    """
+    try:
+        memory = Memory(
+            tuple(PastMove(**{**move, "ending": Ending(move["ending"])}) for move in value["moves"]),
+            {str(workload): BackOff(**back_off) for workload, back_off in value["back_offs"].items()},
+            {str(workload): float(until_s) for workload, until_s in value["vetoes"].items()},
+        )
+        for move in memory.moves:
+            check_number("at_s", move.at_s, low=-math.inf)
+            if move.ended_s is not None:
+                check_number("ended_s", move.ended_s, low=-math.inf)
+        for back_off in memory.back_offs.values():
+            check_number("until_s", back_off.until_s, low=-math.inf)
+            check_number("last_s", back_off.last_s, low=-math.inf)
+            check_number("times", back_off.times)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"a memory of moves cannot be read ({error!r}); it is of another version") from error
+    return memory
 
 
 def _back_off(memory: Memory, workload: str, at_s: float, settings: MemorySettings) -> Memory:

@@ -17,6 +17,7 @@ from fogfold.errors import ModelError, UnknownNameError, did_you_mean
 from fogfold.evaluate.planetlab.bound import lower_bound_kwh
 from fogfold.evaluate.planetlab.corrections import Corrections
 from fogfold.evaluate.planetlab.day import play_day
+from fogfold.evaluate.planetlab.guest import player_named
 from fogfold.evaluate.planetlab.rules import Rule, rule_named
 from fogfold.evaluate.planetlab.seam import MovePolicy
 from fogfold.evaluate.planetlab.trace import DayTrace, known_days, read_day
@@ -63,14 +64,17 @@ def run_day(
     corrections: Corrections | Sequence[str] = (),
     *,
     traces: Path | None = None,
+    opening: str = "",
 ) -> PlanetlabRow:
     """One day under one policy.
 
     Args:
         day: such as `20110303`.
-        policy: `npa`, `dvfs`, `thr`, `iqr`, `mad`, `lr`, `lrr` or an alias such as `lr-mmt`; or any `MovePolicy`.
+        policy: `npa`, `dvfs`, `thr`, `iqr`, `mad`, `lr`, `lrr` or an alias such as `lr-mmt`; a policy of fogfold, such
+            as `drain-relief`; or any `MovePolicy`.
         corrections: which corrections to switch on, by name (`wake`, `keep`, `ram`, `waking`, `all`).
         traces: the traces folder; None looks it up.
+        opening: a policy of fogfold that decides for the first half hour in place of another one of fogfold's.
 
     Raises:
         UnknownNameError: if the day, the policy or a correction is unknown.
@@ -79,7 +83,7 @@ def run_day(
         PlacementError: if a `MovePolicy` returns a move that cannot be.
     """
     corrections = _as_corrections(corrections)
-    chosen = rule_named(policy) if isinstance(policy, str) else policy
+    chosen = player_named(policy, opening=opening) if isinstance(policy, str) else policy
     _compile()
     started_s = time.process_time()
     trace = read_day(day, traces)
@@ -110,6 +114,7 @@ def run(
     *,
     traces: Path | None = None,
     workers: int | None = None,
+    opening: str = "",
 ) -> list[PlanetlabRow]:
     """Every policy on every day, rows ordered by day, then policy, as given.
 
@@ -120,6 +125,7 @@ def run(
         progress: called as rows come in, in whatever order they finish.
         traces: the traces folder; None looks it up.
         workers: processes; None takes one per core, 1 stays in this process.
+        opening: see `run_day`.
 
     Raises:
         UnknownNameError: before anything runs, if a day, a policy or a correction is unknown.
@@ -132,7 +138,7 @@ def run(
             raise UnknownNameError(f'PlanetLab day "{day}" is unknown; {did_you_mean(day, known)}')
     for policy in policies:
         if isinstance(policy, str):
-            rule_named(policy)
+            player_named(policy, opening=opening)
     pairs = [(day, policy) for day in days for policy in policies]
     workers = min(len(pairs), os.cpu_count() or 1) if workers is None else workers
     if workers < 1 and pairs:
@@ -146,7 +152,7 @@ def run(
 
     if workers <= 1:
         for place, (day, policy) in enumerate(pairs):
-            keep(place, run_day(day, policy, corrections, traces=traces))
+            keep(place, run_day(day, policy, corrections, traces=traces, opening=opening))
     else:
         # Compiled once here, the workers load it from disk.
         _compile()
@@ -154,7 +160,7 @@ def run(
         fresh = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(workers, mp_context=fresh) as pool:
             places = {
-                pool.submit(run_day, day, policy, corrections, traces=traces): place
+                pool.submit(run_day, day, policy, corrections, traces=traces, opening=opening): place
                 for place, (day, policy) in enumerate(pairs)
             }
             try:

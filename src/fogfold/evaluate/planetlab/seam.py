@@ -57,6 +57,8 @@ class Observation:
     """VMs of each host, in the benchmark's order: sums that run in it agree to the last bit."""
     checks_ram: bool
     """Whether a move to a host without room for the memory is refused (correction `ram`)."""
+    wake_s: float
+    """Time at full power that waking a host takes, 0 without the correction `waking`."""
 
     @property
     def alive(self) -> Bool[Array, " vms"]:
@@ -111,6 +113,7 @@ def observe(fleet: Fleet, state: State, step: int) -> Observation:
         vm_history_mips=history,
         on_host=tuple(state.listed[h, : state.host["vms_on"][h]].copy() for h in hosts),
         checks_ram=fleet.checks_ram,
+        wake_s=fleet.wake_s,
     )
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from fogfold.encoding.arrays import FleetArrays, fleet_arrays, view_of
 from fogfold.errors import ModelError, PlacementError
+from fogfold.evaluate.snapshots.asking import AskedAgain
 from fogfold.evaluate.snapshots.cluster import drawn_snapshot
 from fogfold.evaluate.snapshots.referee import faults_of
 from fogfold.evaluate.snapshots.variant import Variant
@@ -70,6 +71,8 @@ SETTINGS: Mapping[str, Any] = {
     "fill_mark": CEILING,
     "space_high_mark": CEILING,
     "space_fill_mark": CEILING,
+    "most_nodes": 10_000,
+    "most_containers": 10_000,
 }
 """Figures that every policy that has them is given; all others keep their defaults."""
 
@@ -185,10 +188,10 @@ def run_snapshots(
 
 
 def policy_for_snapshot(name: str, limit: int | None, fleet: FleetArrays, more: Mapping[str, Any]) -> Policy:
-    """A policy with the suite's settings, as far as it has such figures.
+    """A policy with the suite's settings, as far as it has such figures; without one for the budget it is asked again.
 
     Args:
-        name: its name.
+        name: its name, with what it takes after a colon.
         limit: how many containers it may move; None for no limit.
         fleet: the fleet that it is asked about.
         more: figures beside the suite's, which must be the policy's own.
@@ -196,8 +199,9 @@ def policy_for_snapshot(name: str, limit: int | None, fleet: FleetArrays, more: 
     wanted = dict(SETTINGS)
     # A share that gives the limit back whatever way it is rounded up.
     wanted["move_share"] = 1.0 if limit is None else (limit - 0.5) / max(fleet.containers, 1)
-    known = {field.name for field in fields(recipe(name).params)}
-    return policy_named(name, **{**{key: value for key, value in wanted.items() if key in known}, **more})
+    known = {field.name for field in fields(recipe(name.partition(":")[0]).params)}
+    made = policy_named(name, **{**{key: value for key, value in wanted.items() if key in known}, **more})
+    return made if "move_share" in known else AskedAgain(made, limit)
 
 
 def _warm_up(variant: Variant, policies: Sequence[str], settings: Mapping[str, Mapping[str, Any]]) -> None:

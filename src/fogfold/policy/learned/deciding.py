@@ -12,9 +12,9 @@ that it would take are marked as well (`taught`), for the network to learn and n
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from fogfold.compiled import Array
 from fogfold.encoding.arrays import ClusterView, FleetArrays
 from fogfold.model.node import NodeState
-from fogfold.policy.base import Intensity, Policy, Proposal
+from fogfold.policy.base import Intensity, Policy, Proposal, Remembering
 from fogfold.policy.emptying import finish_draining, fixed_by
 from fogfold.policy.learned.nodes import NodeFigures, global_row, node_figures, token_rows
 from fogfold.policy.learned.options import NodeOptions, node_options, target_options
@@ -56,7 +56,7 @@ class DeciderParams:
     for the policy to see, container by container."""
     space_ceiling: float = 0.85
     """The same for memory, network and disk."""
-    wake_load: float = 0.75
+    wake_load: float = 0.5
     """Mean CPU load of the nodes that are on above which nodes are woken whatever the policy says."""
 
 
@@ -159,6 +159,21 @@ class Decider:
         if self._teacher is not None:
             self._teacher.reset(seed)
         self._evidence = Evidence()
+
+    def memory(self) -> dict[str, Any]:
+        """What it remembers, and what its rule does, as plain values."""
+        rule = self._rule.memory() if isinstance(self._rule, Remembering) else None
+        return {"rule": rule, "evidence": self._evidence.memory()}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Remember that.
+
+        Raises:
+            ModelError, KeyError: if it is no such memory.
+        """
+        self._evidence = Evidence.of(memory["evidence"])
+        if isinstance(self._rule, Remembering):
+            self._rule.recall(memory["rule"])
 
     def twin(self) -> Decider:
         """Another that has seen the same and goes its own way from here."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from fogfold.encoding.arrays import ClusterView
 from fogfold.errors import ModelError
@@ -15,8 +19,10 @@ from fogfold.policy.recipe import Recipe
 from fogfold.policy.space import Space
 from fogfold.seeding import stream
 
-__all__ = ["LEARNED", "Learned", "LearnedParams", "checkpoint_path"]
+__all__ = ["BASE", "LEARNED", "Learned", "LearnedParams", "checkpoint_path"]
 
+BASE = "fogfold-base"
+"""The checkpoint that comes with fogfold."""
 _SERVE = ("likeliest", "drawn")
 
 
@@ -28,8 +34,8 @@ class LearnedParams:
         ModelError: if `serve` is neither of its two values.
     """
 
-    checkpoint: str = ""
-    """Path of a file that training wrote."""
+    checkpoint: str = BASE
+    """Path of a file that training wrote, or the name of the one that comes with fogfold."""
     serve: str = "likeliest"
     """`likeliest` takes the option with the highest score; `drawn` draws by chance, from a stream of the seed."""
 
@@ -39,19 +45,17 @@ class LearnedParams:
 
 
 def checkpoint_path(name: str) -> Path:
-    """The file of a checkpoint.
+    """The file of a checkpoint: the one that comes with fogfold, by its name, or any other by its path.
 
     Raises:
-        ModelError: if none is named, or there is no such file.
+        ModelError: if there is no such file.
     """
-    if not name:
-        raise ModelError(
-            "policy learned needs a checkpoint; train one with `fogfold train`, and name it after a colon: "
-            "learned:runs/train/best.safetensors"
-        )
-    path = Path(name)
+    path = Path(__file__).parent / "checkpoints" / f"{BASE}.safetensors" if name == BASE else Path(name)
     if not path.is_file():
-        raise ModelError(f'checkpoint "{name}" is no file; give the path of one that `fogfold train` wrote')
+        raise ModelError(
+            f'checkpoint "{name}" is no file; give the path of one that `fogfold train` wrote '
+            f"(learned:runs/train/best.safetensors), or {BASE}, which comes with fogfold"
+        )
     return path
 
 
@@ -69,6 +73,7 @@ class Learned:
         self._weights, self._serve = weights, serve
         self._decider = Decider()
         self._chooser: Chooser = Likeliest(weights)
+        self._rng: np.random.Generator | None = None
         self.last: Decision | None = None
         """How the last proposal came about."""
 
@@ -76,7 +81,35 @@ class Learned:
         """Forget everything; draws that follow come from this seed."""
         self._decider.reset(seed)
         if self._serve == "drawn":
-            self._chooser = Drawn(self._weights, stream(seed, "policy", self.name))
+            self._rng = stream(seed, "policy", self.name)
+            self._chooser = Drawn(self._weights, self._rng)
+
+    def memory(self) -> dict[str, Any]:
+        """All that it remembers, which weights it has, and where its draws stand. As `Remembering`."""
+        return {
+            "weights": self._weights.digest,
+            **self._decider.memory(),
+            "draws": None if self._rng is None else self._rng.bit_generator.state,
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Remember that. As `Remembering`.
+
+        Raises:
+            ModelError: also if it is the memory of other weights.
+        """
+        self.reset(0)
+        if memory.get("weights") != self._weights.digest:
+            raise ModelError(
+                f"a memory of weights {memory.get('weights')} was given to weights {self._weights.digest}; "
+                "name the checkpoint that decided then"
+            )
+        try:
+            self._decider.recall(memory)
+            if self._rng is not None:
+                self._rng.bit_generator.state = memory["draws"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"a memory of a learned policy cannot be read ({error!r}); let it begin anew") from error
 
     def propose(self, view: ClusterView) -> Proposal:
         """What to do with the cluster as it stands. Never changes the view."""

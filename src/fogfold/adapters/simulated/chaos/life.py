@@ -20,7 +20,21 @@ __all__ = ["ACTS", "Killed", "Life", "MortalClock", "was_killed"]
 _T = TypeVar("_T")
 
 ACTS = frozenset(
-    {"start", "undo", "cordon", "uncordon", "on", "off", "transition", "add_migrations", "keep", "append", "acquire"}
+    {
+        "start",
+        "undo",
+        "cordon",
+        "uncordon",
+        "on",
+        "off",
+        "transition",
+        "add_migrations",
+        "keep",
+        "append",
+        "acquire",
+        "remember_inputs",
+        "prune_inputs",
+    }
 )
 """Calls that change something outside; the others only look."""
 
