@@ -202,6 +202,7 @@ def test_what_the_teacher_would_take_is_on_offer():
     asking = Decider(teacher=Scattered()).ask(view)
     question, targets, planned = next(asking), 0, None
     while planned is None:
+        assert question.taught is not None
         taught = int(np.argmax(question.taught))
         if question.stage == Stage.TARGET:
             assert taught > 0
