@@ -307,7 +307,8 @@ async def _drive(
             # Until the next look, which the loop takes at the same times, whatever is under way goes on.
             due_in_s = loop.status().next_in_s
             rest_s = settings.look_s if due_in_s is None else min(settings.look_s, due_in_s)
-            await clock.sleep(max(1.0, rest_s))
+            # Time ends with the cluster: who sleeps longer is never woken.
+            await clock.sleep(min(max(1.0, rest_s), end_s - clock.monotonic_s()))
         is_macro = "macro" in rhythms
         played.cycles.append(Cycle(is_macro, watch.take()))
         looks += 1
