@@ -8,6 +8,7 @@ import pytest
 from fogfold.adapters.simulated.chaos.life import Killed, Life, MortalClock, was_killed
 from fogfold.adapters.simulated.chaos.sqlite import sqlite_stores
 from fogfold.adapters.simulated.chaos.unreliable import SetClock, Unreliable
+from fogfold.adapters.simulated.chaos.witness import Eye, Witness
 from fogfold.adapters.simulated.clocks import SimulatedClock, start_of
 from fogfold.adapters.simulated.cluster import SimulatedCluster
 from fogfold.adapters.simulated.orchestrator import SimulatedOrchestrator
@@ -17,8 +18,11 @@ from fogfold.control.deciding import Decider
 from fogfold.control.failure import PortTimeoutError
 from fogfold.control.loop import Loop, LoopSettings
 from fogfold.control.means import Means
+from fogfold.control.orders import MoveOrder
+from fogfold.control.ports import MigrationRow
 from fogfold.control.watch import Watch
 from fogfold.errors import ModelError
+from fogfold.model.migration import MigrationState
 from fogfold.model.node import NodeState
 from fogfold.policy.registry import policy
 from fogfold.seeding import stream
@@ -218,3 +222,55 @@ async def test_holder_that_lives_keeps_its_lease_however_far_ahead_its_clock_is(
     renewed = await store.acquire("ahead", for_s=60.0, now_s=4_200.0)
     assert renewed is not None
     assert renewed.fence == first.fence
+
+
+class CutsOff(MemoryStore):
+    """A store that takes a step to one state and whose caller never hears of it."""
+
+    state = MigrationState.VERIFIED
+
+    async def transition(self, key, before, after, **more):
+        row = await super().transition(key, before, after, **more)
+        if after is self.state:
+            raise asyncio.CancelledError
+        return row
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("is_true", [True, False])
+async def test_a_step_that_was_accepted_and_never_answered_is_seen_before_the_next(is_true):
+    built = build(load_scenario("city-20", {"nodes.0.count": 8}), 1, hours=1.0)
+    cluster = SimulatedCluster(built, FakeClock(start_of(built)))
+    container, other = (one.id for one in built.cluster.containers[:2])
+    place = cluster.state().container_int[0, CI.PLACEMENT]
+    here = built.cluster.nodes[int(place[0])].id
+    runs_on = here if is_true else built.cluster.nodes[(int(place[0]) + 1) % 8].id
+    store, eye = CutsOff(), Eye(cluster)
+    witness = Witness(store, eye)
+    lease = await witness.acquire("one", for_s=60.0, now_s=0.0)
+    assert lease is not None
+
+    def row(key, moved):
+        return MigrationRow(key, key.partition("/")[0], MoveOrder(moved, here, here), MigrationState.PLANNED)
+
+    async def step(key, before, after, **facts):
+        await witness.transition(key, before, after, at_s=1.0, facts=facts, fence=lease.fence)
+
+    planned, reserved, moving = MigrationState.PLANNED, MigrationState.RESERVED, MigrationState.MOVING
+    await witness.add_migrations([row("1/0", container), row("2/0", container), row("3/0", other)], fence=lease.fence)
+    await step("1/0", planned, reserved)
+    await step("1/0", reserved, moving)
+    with pytest.raises(asyncio.CancelledError):
+        await step("1/0", moving, MigrationState.VERIFIED, runs_on=runs_on)
+    assert eye.seen.safe == set()
+    await step("2/0", planned, reserved)
+    assert eye.seen.doubled == set(), "the first move was over before the second began"
+    assert eye.seen.safe == ({"1/0"} if is_true else set())
+    # A beginning that nobody heard of counts as well: a second move of that container is one too many.
+    store.state = MigrationState.RESERVED
+    with pytest.raises(asyncio.CancelledError):
+        await step("3/0", planned, reserved)
+    await witness.add_migrations([row("4/0", other)], fence=lease.fence)
+    store.state = MigrationState.UNDONE
+    await step("4/0", planned, reserved)
+    assert eye.seen.doubled == {other}

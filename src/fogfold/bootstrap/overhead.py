@@ -2,7 +2,8 @@
 
 The loop is driven by hand, one look after the other; what goes on between two looks is carrying out. The time of a part
 is what it took without the parts inside it. The simulated cluster's own time and the policy's are taken apart and are
-no part of the overhead.
+no part of the overhead. Memory is that of this process, with the API that `fogfold serve` answers by; where another
+process plays the simulated world, it is the service's alone.
 """
 
 from __future__ import annotations
@@ -24,9 +25,14 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
+from fogfold.adapters.simulated.apart import CourseApart
 from fogfold.adapters.simulated.clocks import SimulatedClock
 from fogfold.adapters.storage import schema
 from fogfold.adapters.storage.sql_store import SqlStore
+from fogfold.api.app import create_app
+from fogfold.api.metrics import Metrics
+from fogfold.api.recent import Recent
+from fogfold.api.stream import Stream
 from fogfold.bootstrap.planes import jumping_plane
 from fogfold.control.deciding import Decider, Limits
 from fogfold.control.load_evidence import EvidenceSettings
@@ -40,7 +46,7 @@ from fogfold.seeding import stream
 from fogfold.units import DAY_S, HOUR_S, MIB, MINUTE_S, TICK_S
 from fogfold.world.scenario.build import BuiltScenario
 
-__all__ = ["APART", "Cycle", "Day", "OverheadSettings", "Played", "play_control", "resident_mib"]
+__all__ = ["APART", "Cycle", "Day", "OverheadSettings", "Played", "peak_mib", "play_control", "resident_mib"]
 
 APART = ("deciding", "world")
 """Parts that are measured so that they can be left out: the policy's thinking, and the simulator's."""
@@ -49,6 +55,7 @@ _PARTS: tuple[tuple[str, str, str], ...] = (
     ("fogfold.adapters.simulated.course:Course", "_go", "world"),
     ("fogfold.adapters.simulated.course:Course", "state", "world"),
     ("fogfold.adapters.simulated.course:Course", "cut", "world"),
+    ("fogfold.adapters.simulated.apart:CourseApart", "_ask", "world"),
     ("fogfold.adapters.simulated.readings:SimulatedCollector", "read", "collect"),
     ("fogfold.control.watch", "assemble", "assemble"),
     ("fogfold.control.signs:Signs", "see", "signs"),
@@ -102,10 +109,12 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Day:
-    """Memory at the end of a day of the cluster."""
+    """Memory at the end of a day of the cluster, of an hour where it is one day at most, and at the end of it all."""
 
     day: float
     resident_mib: float
+    peak_mib: float
+    """The most that was resident so far."""
     journal_mib: float
     """Size of the store's file and its log."""
     looks: int
@@ -220,11 +229,22 @@ def resident_mib() -> float:
         return most / MIB if sys.platform == "darwin" else most * 1024 / MIB
 
 
+def peak_mib() -> float:
+    """The most memory that this process ever had, in MiB."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024 / MIB
+    except (OSError, StopIteration):
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most / MIB if sys.platform == "darwin" else most * 1024 / MIB
+
+
 async def play_control(
     built: BuiltScenario,
     policy: Policy,
     settings: OverheadSettings,
     *,
+    course: CourseApart | None = None,
     on_hour: Callable[[float], object] = lambda hour: None,  # noqa: ARG005
 ) -> Played:
     """Operate a simulated cluster for some hours of its time, and say what that took.
@@ -233,17 +253,22 @@ async def play_control(
         built: the cluster and its load.
         policy: who decides; its time is taken apart.
         settings: how long, and how often it is looked at.
+        course: its world, where another process plays it.
         on_hour: called after each look with the hours that have passed.
     """
     played, rhythms = Played(), list[str]()
+    metrics, recent, events = Metrics(), Recent(), Stream()
     watch = _Stopwatch(time.process_time if settings.by_processor else time.perf_counter)
 
-    def note(kind: str, _: int, value: Mapping[str, Any]) -> None:
+    def note(kind: str, number: int, value: Mapping[str, Any]) -> None:
+        recent.note(kind, number, value)
+        metrics.count(kind, value)
+        events.publish(kind, number, value)
         if kind == "decision":
             rhythms.append(value["rhythm"])
             played.moves += len(value["moves"])
 
-    plane = jumping_plane(built, last_entry_s=None)
+    plane = jumping_plane(built, last_entry_s=None, course=course)
     clock = plane.clock
     assert isinstance(clock, SimulatedClock)  # noqa: S101 - a jumping plane has one
     with tempfile.TemporaryDirectory(prefix="fogfold-") as folder, _timed_parts(watch):
@@ -271,6 +296,7 @@ async def play_control(
                     collect_s=settings.look_s,
                     lease_s=3.0 * settings.look_s,
                     schedule=ScheduleSettings(
+                        micro_s=max(MINUTE_S, settings.look_s),
                         macro_shortest_s=settings.macro_s,
                         macro_unknown_s=settings.macro_s,
                         macro_longest_s=settings.macro_s,
@@ -280,6 +306,7 @@ async def play_control(
                 ),
                 on_change=note,
             )
+            create_app(loop, store, stream=events, metrics=metrics, recent=recent)
             await _drive(loop, clock, watch, settings, played, rhythms, file, on_hour)
             with suppress(TimeoutError):
                 # What is still under way is let go: the cluster ends with the measurement.
@@ -312,10 +339,10 @@ async def _drive(
         is_macro = "macro" in rhythms
         played.cycles.append(Cycle(is_macro, watch.take()))
         looks += 1
-        if clock.monotonic_s() >= next_day_s:
+        if clock.monotonic_s() >= min(next_day_s, end_s - TICK_S):
             gc.collect()
             size = sum(path.stat().st_size for path in file.parent.iterdir()) / MIB
-            played.days.append(Day(clock.monotonic_s() / DAY_S, resident_mib(), size, looks))
+            played.days.append(Day(clock.monotonic_s() / DAY_S, resident_mib(), peak_mib(), size, looks))
             next_day_s += DAY_S if settings.hours > 24.0 else HOUR_S
         on_hour(clock.monotonic_s() / HOUR_S)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fogfold.adapters.simulated.apart import CourseApart
 from fogfold.adapters.simulated.clocks import MONDAY_S, Pace, PacedClock, SimulatedClock, start_of
 from fogfold.adapters.simulated.cluster import SimulatedCluster
 from fogfold.adapters.simulated.orchestrator import SimulatedOrchestrator
@@ -74,17 +75,24 @@ def simulated_plane(settings: SimulatedPlanePart, *, last_entry_s: float | None)
     return _plane(built, clock, weeks, _HELD_UP_S * settings.speed, lambda: clock.sleep(lasts_s))
 
 
-def jumping_plane(built: BuiltScenario, *, last_entry_s: float | None, pace: Pace | None = None) -> Plane:
+def jumping_plane(
+    built: BuiltScenario,
+    *,
+    last_entry_s: float | None,
+    pace: Pace | None = None,
+    course: CourseApart | None = None,
+) -> Plane:
     """A simulated cluster that begins now, whose time waits for whoever has something to do.
 
     Args:
         built: the scenario's inputs under a seed.
         last_entry_s: as for `simulated_plane`.
         pace: how fast time may go at most; None for as fast as it can be computed.
+        course: its world, where another process plays it.
     """
     weeks = _weeks(built, last_entry_s)
     clock = SimulatedClock(start_of(built) + weeks * WEEK_S, lasts_s=built.ticks * TICK_S, pace=pace)
-    return _plane(built, clock, weeks, 0.0, clock.ended)
+    return _plane(built, clock, weeks, 0.0, clock.ended, course)
 
 
 def _plane(
@@ -93,8 +101,9 @@ def _plane(
     weeks: int,
     least_lease_s: float,
     ended: Callable[[], Coroutine[Any, Any, None]],
+    course: CourseApart | None = None,
 ) -> Plane:
-    cluster = SimulatedCluster(built, clock)
+    cluster = SimulatedCluster(built, clock, course)
     return Plane(
         clock,
         SimulatedCollector(cluster, clock),

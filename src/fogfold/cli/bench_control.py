@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fogfold.adapters.simulated.apart import course_apart
 from fogfold.cli.bench_rows import as_object, table_of
 from fogfold.cli.output import print_json, progress, screen
 from fogfold.errors import MissingExtraError, ModelError
 from fogfold.model.resources import check_number
 from fogfold.policy.registry import policy as policy_named
 from fogfold.units import HOUR_S
-from fogfold.world.scenario.build import BuiltScenario, build
+from fogfold.world.scenario.build import BuiltScenario
 from fogfold.world.scenario.load import load_scenario
+from fogfold.world.scenario.schema import Scenario
 
 if TYPE_CHECKING:
     from fogfold.bootstrap.overhead import Cycle, Played
@@ -53,8 +55,9 @@ def control(
 ) -> int:
     """Time of a macro cycle without deciding, over SQLite on disk, and memory day by day.
 
-    The simulator and the policy are timed apart and left out. With `--hours 168` it plays a week; `--look-s 300` then
-    keeps that short, and `--policy hold` looks at memory alone.
+    The simulator and the policy are timed apart and left out. The simulator runs in a process of its own, so that
+    memory is the service's alone. With `--hours 168` it plays a week; `--look-s 300` then keeps that short, and
+    `--policy hold` looks at memory alone.
 
     Parameters
     ----------
@@ -87,12 +90,16 @@ def control(
     memory: list[dict[str, Any]] = []
     with progress("control", hours * len(nodes), "h") as track:
         for k, count in enumerate(nodes):
-            built = _built(count, hours, seed)
-            played: Played = asyncio.run(
-                parts["play_control"](
-                    built, policy_named(policy), settings, on_hour=lambda hour, k=k: track.to(k * hours + hour)
+            with course_apart(_scenario(count), seed, hours=hours) as (built, course):
+                played: Played = asyncio.run(
+                    parts["play_control"](
+                        built,
+                        policy_named(policy),
+                        settings,
+                        course=course,
+                        on_hour=lambda hour, k=k: track.to(k * hours + hour),
+                    )
                 )
-            )
             size = {"nodes": len(built.cluster.nodes), "containers": len(built.cluster.containers)}
             rows += [asdict(row) for row in rows_of(built, played)]
             memory += [{**size, **asdict(day)} for day in played.days]
@@ -133,10 +140,10 @@ def _quantiles(times_s: Sequence[float]) -> tuple[float, float]:
     return 1e3 * float(p50_s), 1e3 * float(p99_s)
 
 
-def _built(nodes: int, hours: float, seed: int) -> BuiltScenario:
+def _scenario(nodes: int) -> Scenario:
     name = next(name for least, name in _SCENARIOS if nodes >= least)
     overrides = {} if str(nodes) == name.rpartition("-")[2] else {"nodes.0.count": nodes}
-    return build(load_scenario(name, overrides), seed, hours=hours)
+    return load_scenario(name, overrides)
 
 
 def _parts() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from fogfold.compiled import Array
 from fogfold.control.collect import Collected
@@ -161,6 +161,15 @@ class Decision:
         }
 
 
+@dataclass(frozen=True)
+class _Columns:
+    """One sample of usage by the columns of a cluster."""
+
+    usage: Mapping[ContainerId, float]
+    columns: Int[Array, " known"]
+    cores: Float[Array, " known"]
+
+
 class Decider:
     """Makes decisions with a policy, and remembers the usage that it shows to it.
 
@@ -176,6 +185,8 @@ class Decider:
         self.seed = seed
         self._fleet: FleetArrays | None = None
         self._usage: deque[Mapping[ContainerId, float]] = deque(maxlen=_SAMPLES)
+        self._columns_of: Cluster | None = None
+        self._columns: list[_Columns] = []
 
     @property
     def usage(self) -> tuple[Mapping[ContainerId, float], ...]:
@@ -231,12 +242,16 @@ class Decider:
 
     def _history(self, cluster: Cluster, now: Float[Array, " containers"]) -> Float[Array, "samples containers"]:
         """Usage at the whole decisions so far, newest last; what was not read then is taken at what it is now."""
+        if self._columns_of is not cluster:
+            self._columns_of, self._columns = cluster, []
+        # A sample never changes: its columns are looked up once, and shown again in every decision after it.
+        known = self._columns
+        self._columns = []
         out = np.repeat(now[None, :], len(self._usage), axis=0)
         for row, usage in zip(out, self._usage, strict=True):
-            for container, cores in usage.items():
-                k = cluster.container_index.get(container)
-                if k is not None:
-                    row[k] = cores
+            found = next((one for one in known if one.usage is usage), None) or _columns(usage, cluster)
+            self._columns.append(found)
+            row[found.columns] = found.cores
         return out
 
     def _with_power(self, proposed: Orders, known: Known) -> tuple[Orders, Mapping[NodeId, Hold], tuple[str, ...]]:
@@ -259,6 +274,12 @@ class Decider:
         wake = tuple(dict.fromkeys((*proposed.wake, *(one.node for one in wanted))))
         sleep = tuple(node for node in proposed.sleep if node not in wake)
         return replace(proposed, wake=wake, sleep=sleep), holds, alerts
+
+
+def _columns(usage: Mapping[ContainerId, float], cluster: Cluster) -> _Columns:
+    index = cluster.container_index
+    columns = [(index[container], cores) for container, cores in usage.items() if container in index]
+    return _Columns(usage, np.array([k for k, _ in columns], np.int64), np.array([cores for _, cores in columns]))
 
 
 def _light(orders: Orders) -> Orders:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int8
 
+from fogfold.adapters.simulated.apart import CourseApart
 from fogfold.adapters.simulated.clocks import start_of
 from fogfold.adapters.simulated.course import Course
 from fogfold.compiled import Array
@@ -20,7 +21,7 @@ from fogfold.control.failure import PortError
 from fogfold.control.ports import Clock
 from fogfold.cost.total import ExchangeRates, TermsWh
 from fogfold.encoding.arrays import FleetArrays, fleet_arrays
-from fogfold.errors import did_you_mean
+from fogfold.errors import ModelError, did_you_mean
 from fogfold.model.cluster import Cluster
 from fogfold.model.identity import ContainerId, NodeId
 from fogfold.model.node import NodeState
@@ -42,14 +43,15 @@ class SimulatedCluster:
     Args:
         built: the scenario's inputs under a seed.
         clock: whose time it follows; the scenario begins now.
+        course: its world, where that is played elsewhere.
     """
 
-    def __init__(self, built: BuiltScenario, clock: Clock) -> None:
+    def __init__(self, built: BuiltScenario, clock: Clock, course: CourseApart | None = None) -> None:
         self.built = built
         self.fleet: FleetArrays = fleet_arrays(built.cluster)
         self._clock = clock
         self._began_s = clock.monotonic_s()
-        self._course = Course(self._world())
+        self._course: Course | CourseApart = course or Course(self._world())
         self._power = np.zeros((1, self.fleet.nodes), np.int8)
         self._moves: list[tuple[int, int]] = []
         self._ordered_at = -1
@@ -152,7 +154,13 @@ class SimulatedCluster:
         return terms_wh(self.total(), rates or ExchangeRates())
 
     def hold_cost_wh(self, rates: ExchangeRates | None = None) -> list[TermsWh]:
-        """What each step of the same future costs where nothing is ever ordered; plays it to its end."""
+        """What each step of the same future costs where nothing is ever ordered; plays it to its end.
+
+        Raises:
+            ModelError: if its world is played elsewhere.
+        """
+        if isinstance(self._course, CourseApart):
+            raise ModelError("the load is in another process; ask a cluster whose world is played here")
         steps = self._course.ticks // self.built.params.ticks_per_step
         return HoldTwin(self._world(), steps, rates or ExchangeRates()).steps
 

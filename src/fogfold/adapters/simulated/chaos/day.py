@@ -285,6 +285,7 @@ class _Day:
         self._eye.look()
         seen, nowhere = self._eye.seen, self._eye.nowhere()
         async with self._stores() as store:
+            await self._eye.settle(store)
             locked = await self._eye.locked(store)
         total = self._plane.cluster.total()
         deaths = [where for slot in self._slots for where in slot.deaths]

@@ -1,7 +1,8 @@
 """Sees what really happens on a day of chaos: in the world behind the ports, and in what the store accepts.
 
-It stands next to the store, behind all that fails and dies, and looks at the world without asking anybody. What must
-never be, it writes down in a sentence the moment it is; what may be for a while is for the end of the day to judge.
+It stands next to the store, behind all that fails and dies, and looks at the world without asking anybody. A write
+whose caller was cut off may be accepted all the same: it is looked up before the next one. What must never be, it
+writes down in a sentence the moment it is; what may be for a while is for the end of the day to judge.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxtyping import Int
+
 from fogfold.adapters.simulated.cluster import SimulatedCluster
-from fogfold.control.migration_states import HOLDS_TARGET_ROOM
+from fogfold.compiled import Array
+from fogfold.control.migration_states import FINAL, HOLDS_TARGET_ROOM
 from fogfold.control.node_power import PowerState
 from fogfold.control.ports import Lease, MigrationRow, Store
 from fogfold.control.switching import POWER_KIND, record_of_kept
@@ -90,7 +94,13 @@ class Witness:
         fence: int,
     ) -> MigrationRow:
         """Take a migration from one state to another; see `control.ports.Store`."""
-        row: MigrationRow = await self._store.transition(key, before, after, at_s=at_s, facts=facts, fence=fence)
+        await self._eye.settle(self._store)
+        try:
+            row: MigrationRow = await self._store.transition(key, before, after, at_s=at_s, facts=facts, fence=fence)
+        except BaseException:
+            # A caller that is cut off never hears whether the database committed: that shows when it is read.
+            self._eye.see_cut(key)
+            raise
         self._eye.see_write("transition", fence)
         self._eye.see_step(row)
         return row
@@ -110,6 +120,8 @@ class Eye:
         self._frame = World(cluster.fleet, built.params, [(built.workload, built.faults)], seed=built.seed).frame
         self._lease: Lease | None = None
         self._moving: dict[ContainerId, set[str]] = {}
+        self._cut: dict[str, Int[Array, "rows containers"]] = {}
+        """Migrations of which a step may have been accepted unseen, with how the world stood then."""
 
     def look(self) -> None:
         """One look at the world: what must hold at every moment."""
@@ -138,8 +150,27 @@ class Eye:
             held = "none" if self._lease is None else self._lease.fence
             self._break(f"{call} under fence {fence} was accepted, where {held} was the last given out")
 
+    def see_cut(self, key: str) -> None:
+        """A step of a migration was asked for, and nobody heard whether it was accepted."""
+        self._cut[key] = self._cluster.state().container_int[0].copy()
+
+    async def settle(self, store: Any) -> None:
+        """See the steps that were accepted unseen. The final ones are judged by how the world stood when they came."""
+        for key in tuple(self._cut):
+            rows = [row for row in await store.migrations(plan=key.rpartition("/")[0]) if row.key == key]
+            for row in rows:
+                # Meanwhile another may have seen it.
+                if key in self._cut:
+                    self._see(row, self._cut[key])
+                    if row.state in FINAL:
+                        del self._cut[key]
+
     def see_step(self, row: MigrationRow) -> None:
         """A step of a migration was accepted."""
+        self._cut.pop(row.key, None)
+        self._see(row, self._cluster.state().container_int[0])
+
+    def _see(self, row: MigrationRow, world: Int[Array, "rows containers"]) -> None:
         seen, container = self.seen, row.move.container
         moving = self._moving.setdefault(container, set())
         if row.state in HOLDS_TARGET_ROOM | {MigrationState.FAILED}:
@@ -154,11 +185,11 @@ class Eye:
         if row.state is MigrationState.UNDONE and row.key in seen.begun:
             seen.undone.add(row.key)
         if row.state in {MigrationState.UNDONE, MigrationState.VERIFIED} and row.key in seen.begun:
-            self._judge(row)
+            self._judge(row, world)
 
-    def _judge(self, row: MigrationRow) -> None:
+    def _judge(self, row: MigrationRow, world: Int[Array, "rows containers"]) -> None:
         """Whether a migration that is over ended as the store says."""
-        figures = self._cluster.state().container_int[0, :, self._cluster.container(row.move.container)]
+        figures = world[:, self._cluster.container(row.move.container)]
         runs_on, target = int(figures[CI.PLACEMENT]), int(figures[CI.TARGET])
         where = self._cluster.cluster.nodes[runs_on].id if runs_on >= 0 else None
         if target < 0 and where is not None and row.facts.get("runs_on") == where:
