@@ -147,3 +147,20 @@ def test_nothing_is_done_that_nobody_asked_for(mode):
     plans = {decision["plan"] for decision in service.of_kind("decision") if decision["moves"]}
     assert plans == {"show" if mode is Mode.RECOMMEND else "wait"}
     assert np.isfinite(service.loop.status().interval_s)
+
+
+@pytest.mark.slow
+def test_night_is_quieter_than_the_morning():
+    night, morning = 0, 0
+    for seed in (20, 21):
+        built = build(load_scenario("city-20"), seed, hours=10.0)
+        service = Service(built, Decider(policy("drain-relief"), Limits(week_began_s=MONDAY_S)), hours=10.0)
+        asyncio.run(service.play())
+        whole = [value for value in service.of_kind("decision") if value["rhythm"] == "macro"]
+        times = np.array([value["at_s"] for value in whole]) - start_of(built)
+        gaps = np.diff(times)
+        assert 120.0 <= gaps.min() < gaps.max() <= 1800.0 + 1.0
+        night += int((times < 5.0 * 3600.0).sum())
+        morning += int((times >= 5.0 * 3600.0).sum())
+    # A fixed five minutes would be 120 each.
+    assert night < 0.9 * morning < 60

@@ -1,7 +1,8 @@
 """A gauge of how restless the cluster is: shown every reading, it forecasts the whole load and says the volatility.
 
 Load of the whole cluster is what is forecast, because no move changes it; pressures of nodes are what moves change.
-The rules are in `volatility`; this keeps what they need from one reading to the next.
+The rules are in `volatility`; this keeps what they need from one reading to the next. It is not kept over a restart: a
+gauge that begins anew knows nothing for a reading, and no daily pattern for a day.
 """
 
 from __future__ import annotations
@@ -23,13 +24,35 @@ from fogfold.errors import ModelError
 from fogfold.forecast.base import Forecaster
 from fogfold.forecast.registry import DEFAULT, forecaster
 from fogfold.forecast.turning import Cusum, foresee
+from fogfold.model.snapshot import Snapshot
 from fogfold.units import MINUTE_S
 
-__all__ = ["Gauge"]
+__all__ = ["Gauge", "load_cores"]
 
 _HAIR = 1e-9
 _SHIFT_STEPS = 6
 """Readings for which a shift of level is believed, once found: half an hour."""
+_KNOWN_SHARE = 0.5
+"""Share of what is requested that must be measured, or nothing is said of the whole."""
+
+
+def load_cores(snapshot: Snapshot) -> float | None:
+    """What all containers use together, in cores; None where less than half of what they request is measured.
+
+    A container that is not measured is taken to use as much of its request as the others do of theirs: were it left
+    out, a node that falls silent would look like a load that falls.
+    """
+    asked = known = used = 0.0
+    for container in snapshot.cluster.containers:
+        if container.id not in snapshot.placement:
+            continue
+        request = container.request.cpu_cores
+        asked += request
+        usage = snapshot.usage.get(container.id)
+        if usage is not None:
+            known += request
+            used += usage.cpu_cores
+    return used / known * asked if known > 0.0 and known >= _KNOWN_SHARE * asked else None
 
 
 class Gauge:
@@ -64,17 +87,32 @@ class Gauge:
         self._said: float | None = None
         """What was forecast for the next reading."""
         self._last_step: int | None = None
+        self._is_blind = True
         self.parts: dict[str, float | None] = {"change": None, "error": None, "turn": None, "work": None}
         """The parts of the volatility, by name: why it is what it is."""
 
     @property
     def volatility(self) -> float | None:
-        """How restless the cluster is, in [0, 1]; None until something is known."""
-        return volatility(*self.parts.values())
+        """How restless the cluster is, in [0, 1]; None before two readings and where none came for long: no calm."""
+        return None if self._is_blind or self._change is None else volatility(*self.parts.values())
+
+    def wants(self, time_s: float) -> bool:
+        """Whether a reading of that time would be taken in: the first of each step is."""
+        return self._last_step is None or self._step_at(time_s) > self._last_step
 
     def decided(self, *, is_idle: bool) -> None:
-        """A whole decision was taken; `is_idle` where it ordered nothing."""
+        """A whole decision was taken; `is_idle` where it ordered nothing.
+
+        It knew of the last error of the forecast, which therefore calls for no other.
+        """
+        if self.parts["error"] is not None:
+            self.parts["error"] = 0.0
         self.parts["work"] = 0.0 if is_idle else self._settings.work
+
+    def miss(self, time_s: float) -> None:
+        """No reading came; where none did for the longest interval, what was known before counts no more."""
+        if self._last_step is not None and self._step_at(time_s) - self._last_step > self._steps:
+            self._is_blind = True
 
     def see(self, time_s: float, pressure: Mapping[str, float], load: float) -> None:
         """Take in a reading.
@@ -84,13 +122,16 @@ class Gauge:
             pressure: of each node that was read.
             load: what all containers use together, in cores.
         """
-        step = int(time_s / self._step_s + _HAIR)
-        if self._last_step is not None and step <= self._last_step:
+        if not self.wants(time_s):
             return
+        step = self._step_at(time_s)
         missed = 0 if self._last_step is None else min(step - self._last_step - 1, self._steps)
-        self._last_step = step
+        self._last_step, self._is_blind = step, False
         self._see_pressure(pressure)
         self._see_load(step * self._step_s, load, missed)
+
+    def _step_at(self, time_s: float) -> int:
+        return int(time_s / self._step_s + _HAIR)
 
     def _see_pressure(self, pressure: Mapping[str, float]) -> None:
         change = change_of(self._pressure, pressure)

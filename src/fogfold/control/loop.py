@@ -17,6 +17,7 @@ from fogfold.control.collect import Collected
 from fogfold.control.deciding import Decider, Decision, Known
 from fogfold.control.execute import Executor
 from fogfold.control.failure import LeaseLostError, PortError, PortTimeoutError
+from fogfold.control.gauge import Gauge, load_cores
 from fogfold.control.guard.memory import Memory, seen
 from fogfold.control.load_evidence import LoadEvidence, observe_load, site_loads
 from fogfold.control.means import Means
@@ -76,6 +77,7 @@ class Loop:
         self.pending: Pending | None = None
         self.trouble = ""
         self._schedule = Schedule(means.clock, settings.schedule)
+        self._gauge = _gauge_of(settings)
         self._signs = Signs(settings.signs)
         self._on_change = on_change
         self._lease: Lease | None = None
@@ -246,11 +248,24 @@ class Loop:
         for event in self._signs.see(readings, collected):
             self._schedule.notice(event)
         self._savings.look(readings, collected, self.means.clock.monotonic_s())
+        self._feel(collected)
         loads = site_loads(collected.snapshot, collected.blind)
         self.evidence = {
             site: observe_load(self.evidence.get(site, LoadEvidence()), load, now_s, self.settings.evidence)
             for site, load in loads.items()
         }
+
+    def _feel(self, collected: Collected) -> None:
+        """Show a reading to the gauge, where it wants one; the schedule follows what it says."""
+        gauge, monotonic_s = self._gauge, self.means.clock.monotonic_s()
+        if gauge is None or not gauge.wants(monotonic_s):
+            return
+        load = load_cores(collected.snapshot)
+        if load is None:
+            gauge.miss(monotonic_s)
+        else:
+            gauge.see(monotonic_s, {node: pressure.score for node, pressure in collected.pressure.items()}, load)
+        self._schedule.see_volatility(gauge.volatility)
 
     async def _settle(self, lease: Lease) -> None:
         """End what an instance before left open; until all of it is, nothing new is begun."""
@@ -303,8 +318,6 @@ class Loop:
         clock = self.means.clock
         await self._load_records()
         self.memory, alerts = seen(self.memory, collected.snapshot, clock.now_s(), self.settings.memory)
-        if run.rhythm is Rhythm.MACRO:
-            self._schedule.see_pressure({node: pressure.score for node, pressure in collected.pressure.items()})
         known = Known(
             readings,
             collected,
@@ -320,6 +333,9 @@ class Loop:
         decision = self.decider.decide(known, run)
         self._decisions += 1
         self.last = decision
+        if run.rhythm is Rhythm.MACRO and self._gauge is not None:
+            self._gauge.decided(is_idle=decision.is_empty)
+            self._schedule.see_volatility(self._gauge.volatility)
         number = None
         try:
             if run.rhythm is not Rhythm.MICRO or not decision.is_empty or decision.refused:
@@ -399,6 +415,12 @@ class Loop:
         number = await self.means.store.append(kind, value, at_s=self.means.clock.now_s())
         self._on_change(kind, number, value)
         return number
+
+
+def _gauge_of(settings: LoopSettings) -> Gauge | None:
+    """The gauge that the time between whole decisions follows; None where that time is fixed."""
+    shortest_s, longest_s = settings.schedule.macro_shortest_s, settings.schedule.macro_longest_s
+    return Gauge(shortest_s, longest_s, settings.volatility) if shortest_s < longest_s else None
 
 
 def _sentences(group: BaseExceptionGroup[BaseException]) -> str:

@@ -11,7 +11,7 @@ answers what is due; it starts nothing.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -78,10 +78,6 @@ class ScheduleSettings:
     """A daily cycle changes by a tenth of its swing in that time."""
     macro_unknown_s: float = 5 * MINUTE_S
     """Interval as long as volatility is not known."""
-    high_volatility: float = 0.2
-    """Volatility at which the shortest interval is reached: mean change of pressure per macro interval."""
-    smoothing: float = 0.3
-    """Weight of the newest sample of volatility."""
     micro_s: float = MINUTE_S
     """Between light decisions: two readings of 30 s."""
     macro_gap_s: float = MINUTE_S
@@ -91,11 +87,10 @@ class ScheduleSettings:
     """From the end of one event run to the next: what happens together is answered together."""
 
     def __post_init__(self) -> None:
-        for name in ("macro_shortest_s", "macro_longest_s", "macro_unknown_s", "high_volatility", "micro_s"):
+        for name in ("macro_shortest_s", "macro_longest_s", "macro_unknown_s", "micro_s"):
             check_number(name, float(getattr(self, name)), above=True)
         for name in ("macro_gap_s", "micro_gap_s", "event_gap_s"):
             check_number(name, float(getattr(self, name)))
-        check_number("smoothing", self.smoothing, high=1.0, above=True)
         if not self.macro_shortest_s <= self.macro_unknown_s <= self.macro_longest_s:
             raise ModelError(
                 f"macro_shortest_s, macro_unknown_s and macro_longest_s are {self.macro_shortest_s:g}, "
@@ -116,15 +111,12 @@ def interval_s_at(share: float, settings: ScheduleSettings) -> float:
 
 
 def macro_interval_s(volatility: float | None, settings: ScheduleSettings) -> float:
-    """Time between whole decisions at a change of pressure: `interval_s_at` its share of the high one, at most 1.
+    """Time between whole decisions: `interval_s_at` the volatility, and the unknown one where that is None.
 
     Raises:
-        ModelError: if volatility is negative or not finite.
+        ModelError: if the volatility lies outside [0, 1].
     """
-    if volatility is None:
-        return settings.macro_unknown_s
-    check_number("volatility", volatility)
-    return interval_s_at(min(1.0, volatility / settings.high_volatility), settings)
+    return settings.macro_unknown_s if volatility is None else interval_s_at(volatility, settings)
 
 
 class Schedule:
@@ -141,57 +133,34 @@ class Schedule:
         self._running: Run | None = None
         self._events: set[Event] = set()
         self._volatility: float | None = None
-        self._given: float | None = None
-        self._last_pressure: Mapping[str, float] = {}
         # Each rhythm is due at once when the service starts: nothing is known yet.
         now_s = clock.monotonic_s()
         self._due_s = {Rhythm.MACRO: now_s, Rhythm.MICRO: now_s}
         self._not_before_s = dict.fromkeys(Rhythm, now_s)
 
     @property
-    def volatility(self) -> float | None:
-        """Smoothed mean change of pressure between samples; None until two were seen."""
-        return self._volatility
-
-    @property
     def interval_s(self) -> float:
-        """Time between whole decisions as things are: by the volatility that was given, else by pressures."""
-        if self._given is not None:
-            return interval_s_at(self._given, self._settings)
+        """Time between whole decisions as things are."""
         return macro_interval_s(self._volatility, self._settings)
 
     def notice(self, event: Event) -> None:
         """Something happened: an event run becomes due. The same event twice is one."""
         self._events.add(event)
 
-    def see_pressure(self, pressure: Mapping[str, float]) -> None:
-        """Take in pressures of nodes, once a whole decision; only nodes that were read both times count.
+    def see_volatility(self, share: float | None) -> None:
+        """Take in how restless the cluster is, in [0, 1], as `gauge` reckons it; may be called at every reading.
 
-        A node that was not read changes nothing: its absence is no calm and no storm.
-        """
-        both = self._last_pressure.keys() & pressure.keys()
-        if both:
-            change = sum(abs(pressure[node] - self._last_pressure[node]) for node in both) / len(both)
-            weight = self._settings.smoothing
-            before = self._volatility
-            self._volatility = change if before is None else weight * change + (1 - weight) * before
-            self._bring_nearer()
-        self._last_pressure = dict(pressure)
+        A storm brings the next whole decision nearer; calm never pushes one away that is due.
 
-    def see_volatility(self, share: float) -> None:
-        """Take in how restless the cluster is, reckoned elsewhere (`volatility`); pressures then count no more.
-
-        May be called at every reading.
+        Args:
+            share: the volatility; None where it is not known.
 
         Raises:
             ModelError: if the share lies outside [0, 1].
         """
-        check_number("volatility share", share, high=1.0)
-        self._given = share
-        self._bring_nearer()
-
-    def _bring_nearer(self) -> None:
-        """A storm brings the next whole decision nearer; it never pushes one away that is due."""
+        if share is not None:
+            check_number("volatility share", share, high=1.0)
+        self._volatility = share
         soon_s = self._clock.monotonic_s() + self.interval_s
         self._due_s[Rhythm.MACRO] = min(self._due_s[Rhythm.MACRO], soon_s)
 

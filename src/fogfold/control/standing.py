@@ -13,6 +13,7 @@ from fogfold.control.recorder import InputsSettings
 from fogfold.control.saving import SavingSettings
 from fogfold.control.schedule import ScheduleSettings
 from fogfold.control.signs import SignSettings
+from fogfold.control.volatility import VolatilitySettings
 from fogfold.errors import ModelError
 from fogfold.model.resources import check_number
 
@@ -42,6 +43,7 @@ class LoopSettings:
     approval_s: float = 600.0
     """How long a plan waits to be approved; later it is of another cluster."""
     schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
+    volatility: VolatilitySettings = field(default_factory=VolatilitySettings)
     signs: SignSettings = field(default_factory=SignSettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)

@@ -1,4 +1,4 @@
-"""Volatility: its three parts, worked by hand, and the schedule that follows it."""
+"""Volatility: its parts, worked by hand, and the schedule that follows it."""
 
 from __future__ import annotations
 
@@ -94,6 +94,7 @@ def _shown(loads, pressures=None, **settings):
 
 def test_gauge_knows_nothing_at_first_and_steady_load_is_calm():
     assert Gauge(120.0, 1800.0).volatility is None
+    assert _shown([10.0]).volatility is None
     gauge = _shown(10.0 + 0.01 * np.sin(np.arange(60)))
     assert gauge.volatility == pytest.approx(0.0, abs=0.5)
     assert gauge.parts["change"] == 0.0
@@ -129,6 +130,16 @@ def test_cluster_whose_last_decision_ordered_something_is_not_at_rest():
     assert gauge.volatility == 0.0
 
 
+def test_missed_forecast_that_was_decided_on_calls_for_no_other_decision():
+    gauge = _shown([*(10.0 + 0.01 * (np.arange(60) % 3)), 11.0])
+    gauge.decided(is_idle=True)
+    assert gauge.parts["error"] == 0.0
+    # What it never knew it does not know then.
+    gauge = _shown([10.0, 10.0])
+    gauge.decided(is_idle=True)
+    assert gauge.parts["error"] is None
+
+
 def test_second_look_within_a_step_changes_nothing():
     gauge = _shown(np.full(20, 10.0))
     before = dict(gauge.parts)
@@ -143,6 +154,30 @@ def test_gap_says_nothing_of_the_forecast():
     assert gauge.parts["error"] == before
 
 
+def test_gauge_that_was_shown_nothing_for_long_knows_nothing_until_the_next_reading():
+    gauge = _shown(np.full(20, 10.0))
+    for minutes, known in ((30, True), (35, False)):
+        gauge.miss(300.0 * 19 + 60.0 * minutes)
+        gauge.decided(is_idle=True)
+        assert (gauge.volatility is not None) is known
+    gauge.see(300.0 * 30, {"n0": 0.5}, 10.0)
+    assert gauge.volatility is not None
+
+
+def test_first_reading_of_a_step_is_wanted_and_no_other():
+    gauge = Gauge(120.0, 1800.0)
+    assert gauge.wants(0.0)
+    gauge.see(10.0, {}, 1.0)
+    assert not gauge.wants(299.9)
+    assert gauge.wants(300.0)
+
+
+def test_idle_decision_alone_is_no_calm():
+    gauge = Gauge(120.0, 1800.0)
+    gauge.decided(is_idle=True)
+    assert gauge.volatility is None
+
+
 def test_intervals_out_of_order_are_refused():
     with pytest.raises(ModelError, match="shorter first"):
         Gauge(1800.0, 120.0)
@@ -153,16 +188,15 @@ def test_intervals_out_of_order_are_refused():
 # The schedule follows what it is given.
 
 
-def test_given_volatility_sets_the_interval_and_pressure_counts_no_more():
-    clock = FakeClock()
-    schedule = Schedule(clock)
+def test_schedule_follows_the_volatility_it_is_given():
+    schedule = Schedule(FakeClock())
+    assert schedule.interval_s == 300.0
     schedule.see_volatility(0.0)
     assert schedule.interval_s == 1800.0
     schedule.see_volatility(1.0)
     assert schedule.interval_s == pytest.approx(120.0)
-    schedule.see_pressure({"n0": 0.5})
-    schedule.see_pressure({"n0": 0.5})
-    assert schedule.interval_s == pytest.approx(120.0)
+    schedule.see_volatility(None)
+    assert schedule.interval_s == 300.0
 
 
 def test_storm_brings_the_next_whole_decision_nearer_and_calm_does_not_push_it_away():

@@ -9,7 +9,7 @@ import pytest
 from fogfold.cli.bench_foresight import foresight
 from fogfold.cli.service_pace import ServicePace
 from fogfold.decide.bias import Bias
-from fogfold.errors import ModelError
+from fogfold.errors import ModelError, TraceNotFoundError
 from fogfold.evaluate.foresight.day import DayTask, play_day
 from fogfold.evaluate.foresight.lineup import (
     RULE,
@@ -75,6 +75,20 @@ def test_the_command_prints_rows_and_a_line_a_variant(capsys):
     assert [line["variant"] for line in found["summary"]] == ["every 5 min", "every 10 min", "adaptive"]
     assert [row["decisions"] for row in found["rows"][:2]] == [6, 3]
     assert found["summary"][1]["total_cost"]["relative"]["low"] is None
+
+
+@pytest.mark.traces
+@pytest.mark.parametrize(("scenario", "which"), [("planetlab", {"day": "20110306"}), ("bitbrains", {})])
+def test_real_days_are_played_as_drawn_ones_are(scenario, which, capsys):
+    try:
+        found = _printed(capsys, scenario=scenario, part="interval", policy=RULE, every="10", **which)
+    except TraceNotFoundError as error:
+        pytest.skip(str(error))
+    fixed, adaptive = found["rows"]
+    assert (fixed["scenario"], fixed["decisions"]) == (scenario, 3)
+    # Nothing is known at 0 min, and at 5 min a second reading is there.
+    assert 2 <= adaptive["decisions"] <= 15
+    assert fixed["energy_kwh"] > 0.0
 
 
 @pytest.mark.parametrize(
