@@ -20,8 +20,8 @@ from fogfold.policy.learned.weights import STAGE_ROWS
 
 __all__ = ["LIMIT", "MOST_OPTIONS", "Observation", "action_mask", "observation_of", "observation_space", "offered"]
 
-MOST_OPTIONS = 32
-"""Options of a choice that can be shown. The short lists hold at most 27 with stop, and beyond these only what the
+MOST_OPTIONS = 40
+"""Options of a choice that can be shown. The short lists hold at most 33 with stay, and beyond these only what the
 rule would do as well."""
 
 LIMIT = 16.0

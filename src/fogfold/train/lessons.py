@@ -2,29 +2,35 @@
 
 A teacher that is slow and good (rules and plans that are rehearsed) decides in many worlds. Its decisions are put
 through the same chain of choices that the policy makes, and what it would take of each short list is the lesson. The
-worlds go on as the chain does, so that a pupil that follows meets what it has seen.
+worlds go on as the chain does, so that a pupil that follows meets what it has seen. Single snapshots with a budget
+(`drawn`) are a topic of their own.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
-from fogfold.encoding.arrays import fleet_arrays
+from fogfold.encoding.arrays import ClusterView, fleet_arrays
 from fogfold.errors import ModelError
 from fogfold.policy.learned.deciding import Choice, Context, Decider, Decision
 from fogfold.policy.learned.rows import Stage
 from fogfold.policy.orders import orders_of
 from fogfold.policy.registry import policy as policy_named
+from fogfold.train.drawn import drawn_case
 from fogfold.train.rollout import training_world
 from fogfold.train.settings import TrainSettings
 from fogfold.world.world import World
 
-__all__ = ["Lesson", "LessonStore", "taught_world"]
+__all__ = ["TOPICS", "Lesson", "LessonStore", "Topic", "taught_snapshot", "taught_world"]
+
+Topic: TypeAlias = tuple[str, int]
+"""A word of `TOPICS`, and a number."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +50,31 @@ def taught_world(settings: TrainSettings, number: int) -> list[Lesson]:
     decider.reset(built.seed)
     lessons = []
     for _ in range(built.ticks // built.params.ticks_per_step):
-        decision = _followed(decider, world)
+        decision = _followed(decider, world.view())
         lessons.append(Lesson(decision.context, tuple(decision.choices)))
         world.step(orders_of(decision.proposal, fleet.nodes))
     return lessons
 
 
-def _followed(decider: Decider, world: World) -> Decision:
+def taught_snapshot(settings: TrainSettings, number: int) -> list[Lesson]:
+    """The lesson of the drawn snapshot of that number."""
+    view, limits, teacher = drawn_case(settings, number)
+    decider = Decider(limits, teacher=teacher)
+    decider.reset(0)
+    decision = _followed(decider, view)
+    return [Lesson(decision.context, tuple(decision.choices))]
+
+
+TOPICS: Mapping[str, Callable[[TrainSettings, int], list[Lesson]]] = {
+    "world": taught_world,
+    "snapshot": taught_snapshot,
+}
+"""What is taught, and by whom."""
+
+
+def _followed(decider: Decider, view: ClusterView) -> Decision:
     """The decision that takes what the teacher marks: of several marks the first."""
-    asking = decider.ask(world.view())
+    asking = decider.ask(view)
     question = next(asking)
     while True:
         assert question.taught is not None  # noqa: S101 - this decider has a teacher
@@ -64,7 +86,7 @@ def _followed(decider: Decider, world: World) -> Decision:
 
 
 class LessonStore:
-    """A folder with one file a world; a world that is there is not played again.
+    """A folder with one file for each world or snapshot; one that is there is not played again.
 
     Args:
         folder: where; made where it is not there.
@@ -74,34 +96,41 @@ class LessonStore:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    def missing(self, settings: TrainSettings) -> list[int]:
-        """Worlds of the settings that are not there yet."""
-        return [number for number in range(settings.lesson_worlds) if not self._path(number).is_file()]
+    def wanted(self, settings: TrainSettings) -> list[Topic]:
+        """All that is to be taught by the settings."""
+        counts = {"world": settings.lesson_worlds, "snapshot": settings.lesson_snapshots}
+        return [(topic, number) for topic, count in counts.items() for number in range(count)]
 
-    def fill(self, settings: TrainSettings, number: int) -> None:
-        """Have a world taught, and write its lessons down."""
-        path = self._path(number)
+    def missing(self, settings: TrainSettings) -> list[Topic]:
+        """What of it is not there yet."""
+        return [topic for topic in self.wanted(settings) if not self._path(topic).is_file()]
+
+    def fill(self, settings: TrainSettings, topic: Topic) -> None:
+        """Have it taught, and write the lessons down."""
+        path = self._path(topic)
         partial = path.with_suffix(".part")
+        name, number = topic
         with partial.open("wb") as file:
-            np.savez_compressed(file, **_packed(taught_world(settings, number)))  # type: ignore[arg-type]
+            np.savez_compressed(file, **_packed(TOPICS[name](settings, number)))  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
 
-    def read(self, number: int) -> list[Lesson]:
-        """The lessons of a world.
+    def read(self, topic: Topic) -> list[Lesson]:
+        """The lessons of a world or snapshot.
 
         Raises:
             ModelError: if they are not there.
         """
-        path = self._path(number)
+        path = self._path(topic)
         if not path.is_file():
             raise ModelError(f"{path} is not there; fill the store first")
         with np.load(path) as arrays:
             return _unpacked({name: arrays[name] for name in arrays.files})
 
-    def _path(self, number: int) -> Path:
-        return self._folder / f"world-{number:05d}.npz"
+    def _path(self, topic: Topic) -> Path:
+        name, number = topic
+        return self._folder / f"{name}-{number:05d}.npz"
 
 
 def _packed(lessons: Sequence[Lesson]) -> dict[str, np.ndarray]:

@@ -116,7 +116,7 @@ def _run(
         kept.begin()
         if settings.start:
             learner.policy.take(load_weights(Path(settings.start)))
-        elif settings.lesson_worlds > 0:
+        elif settings.lesson_worlds + settings.lesson_snapshots > 0:
             _warm_up(settings, kept, crew, learner, on_lesson or (lambda what, done, all_: None))  # noqa: ARG005
     for update in range(first, settings.updates + 1):
         weights = learner.policy.weights(_notes(settings, update))
@@ -161,18 +161,19 @@ def learned_from(learner: Learner, played: list[Played], done: float, rng: np.ra
 def _warm_up(
     settings: TrainSettings, kept: RunFolder, crew: Crew, learner: Learner, told: Callable[[str, int, int], None]
 ) -> None:
-    """Have worlds taught, and the network learn from them; a tenth of the worlds only says how well it does."""
+    """Have lessons given, and the network learn from them; a tenth of each topic only says how well it does."""
     store = LessonStore(kept.path / "lessons")
-    missing = store.missing(settings)
-    there = settings.lesson_worlds - len(missing)
+    wanted, missing = store.wanted(settings), store.missing(settings)
+    there = len(wanted) - len(missing)
     crew.run(
         store.fill,
-        [(settings, number) for number in missing],
-        on_done=lambda done: told("worlds taught", there + done, settings.lesson_worlds),
+        [(settings, topic) for topic in missing],
+        on_done=lambda done: told("lessons given", there + done, len(wanted)),
     )
-    held_back = max(1, settings.lesson_worlds // 10)
-    learned = [lesson for k in range(held_back, settings.lesson_worlds) for lesson in store.read(k)]
-    asked = [lesson for k in range(held_back) for lesson in store.read(k)]
+    tenth = {"world": settings.lesson_worlds // 10, "snapshot": settings.lesson_snapshots // 10}
+    held_back = [topic for topic in wanted if topic[1] < max(1, tenth[topic[0]])]
+    learned = [lesson for topic in wanted if topic not in held_back for lesson in store.read(topic)]
+    asked = [lesson for topic in held_back for lesson in store.read(topic)]
     imitator = Imitator(
         learner.policy, learned, rate=settings.lesson_rate, part=settings.lesson_part, device=learner.device
     )

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from fogfold.policy.learned.rows import GlobalRow, Stage, TokenRow
-from fogfold.policy.learned.weights import STAGE_ROWS, Shape, Weights
+from fogfold.policy.learned.weights import SQUARE_FLOOR, STAGE_ROWS, Shape, Weights
 
 __all__ = ["PolicyNetwork", "ValueNetwork"]
 
@@ -33,8 +33,9 @@ class _Summary(nn.Module):
             h = torch.relu(layer(h))
         there = present.unsqueeze(-1)
         mean = (h * there).sum(dim=1) / there.sum(dim=1)
-        most = (h * there).amax(dim=1)  # after relu nothing is below 0, the value of those that are absent
-        result: Tensor = torch.relu(self.summary(torch.cat([mean, most, whole], dim=-1)))
+        square = (h * h * there).sum(dim=1) / there.sum(dim=1)
+        root = torch.sqrt(square + SQUARE_FLOOR)
+        result: Tensor = torch.relu(self.summary(torch.cat([mean, root, whole], dim=-1)))
         return result
 
 

@@ -46,6 +46,10 @@ class TrainSettings:
     """The policy that is learned from in the warm-up."""
     lesson_worlds: int = 0
     """Worlds that it teaches in; 0 leaves the warm-up out."""
+    lesson_snapshots: int = 0
+    """Drawn snapshots with a budget that `guided` empties nodes in; they are learned from beside the worlds."""
+    snapshot_nodes: tuple[int, ...] = (12, 20, 30, 40, 60, 90)
+    """Sizes of these."""
     lesson_hours: float = 12.0
     """Length of each."""
     lesson_passes: int = 16
@@ -119,8 +123,10 @@ class TrainSettings:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ModelError(f"{name} is {value!r}; it is a whole number from 1")
-        if not isinstance(self.lesson_worlds, int) or self.lesson_worlds < 0:
-            raise ModelError(f"lesson_worlds is {self.lesson_worlds!r}; it is a whole number from 0")
+        for name in ("lesson_worlds", "lesson_snapshots"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 0:
+                raise ModelError(f"{name} is {value!r}; it is a whole number from 0")
         if self.method not in _METHODS:
             raise ModelError(f'method is "{self.method}"; it is one of {", ".join(_METHODS)}')
         for name in ("learning_rate", "hours", "lesson_hours", "lesson_rate"):
@@ -129,8 +135,10 @@ class TrainSettings:
             check_number(name, float(getattr(self, name)), high=1.0)
         for name in ("clip", "greatest_advantage", "value_weight", "greatest_gradient", "most_divergence", "follow"):
             check_number(name, float(getattr(self, name)))
-        if not self.nodes or min(self.nodes) < 2:
-            raise ModelError(f"nodes is {self.nodes!r}; give at least one size from 2")
+        for name in ("nodes", "snapshot_nodes"):
+            sizes = getattr(self, name)
+            if not sizes or min(sizes) < 2:
+                raise ModelError(f"{name} is {sizes!r}; give at least one size from 2")
 
     @property
     def shape(self) -> Shape:

@@ -90,6 +90,7 @@ _PROMISE = ("request", "placement", "targets", "capacity")
 _LATE = ("cpu", "placement", "capacity", "service", "sites")
 _MOVING = ("memory", "movement", "images", "sites")
 _LOAD = ("cpu", "placement", "targets", "capacity")
+_EXPECTED = ("cpu", "placement", "capacity")
 
 SOURCES: Mapping[str, Mapping[IntEnum, Source]] = {
     "intensity": {
@@ -116,8 +117,12 @@ SOURCES: Mapping[str, Mapping[IntEnum, Source]] = {
         NodeRow.PROMISED_AFTER: Source(("request", "capacity", "states"), _SHARE, _O),
         NodeRow.SINCE_WOKEN: Source(("states", "time"), "four hours", _O),
         NodeRow.CORES: Source(("capacity",), _MEAN, _O),
-        NodeRow.CHOSEN_BEFORE: Source(("plan",), "eights of nodes"),
+        NodeRow.CHOSEN_BEFORE: Source(("plan",), "eighths of all nodes"),
         NodeRow.SHARE_LEFT: Source(("plan", "placement"), _SHARE, _O),
+        NodeRow.SAVING_A_MOVE: Source(("power", "placement", "plan"), _SPAN, _O),
+        NodeRow.PEAK_SOON: Source((*_EXPECTED, "power"), _SHARE, _O),
+        NodeRow.PEAK_HOUR: Source(_EXPECTED, _SHARE, _O),
+        NodeRow.TURN: Source(_EXPECTED, "hours before the hour is over", _B),
     },
     "target": {
         TargetRow.STAY: Source(("plan",), _FLAG, what="1 for the option to stay."),
@@ -144,6 +149,7 @@ SOURCES: Mapping[str, Mapping[IntEnum, Source]] = {
         TargetRow.IDLE_PER_CORE: Source(("power", "capacity"), _MEAN, _O),
         TargetRow.WAKING: Source(("states", "plan"), _FLAG, _O),
         TargetRow.LEFT: Source(("plan", "placement"), "tens of containers"),
+        TargetRow.PEAK_HOUR_AFTER: Source(_LOAD, _SHARE, _O),
     },
     "token": {
         TokenRow.ON: Source(("states",), _FLAG, what="1 where the node is on or draining."),
@@ -162,6 +168,8 @@ SOURCES: Mapping[str, Mapping[IntEnum, Source]] = {
         TokenRow.LATE_COST: Source(_LATE, _SPAN, what="What requests that come late there cost in an hour."),
         TokenRow.CORES: Source(("capacity",), _MEAN, what="Cores."),
         TokenRow.NEVER_SLEEPS: Source(("duty",), _FLAG, what="1 where the node must stay on."),
+        TokenRow.PEAK_HOUR: Source(_EXPECTED, _SHARE, what="Load that it will stay under in the next hour."),
+        TokenRow.TURN: Source(_EXPECTED, "hours before the hour is over", _H, "When its load crosses 0.6."),
     },
     "whole": {
         GlobalRow.LOAD: Source(("cpu", "capacity", "states"), _SHARE),
@@ -179,6 +187,8 @@ SOURCES: Mapping[str, Mapping[IntEnum, Source]] = {
         GlobalRow.IN_FLIGHT: Source(("targets",), _SHARE),
         GlobalRow.CALM: Source(("states", "time"), "eights of decisions"),
         GlobalRow.HOT: Source(("cpu", "placement", "capacity"), _SHARE),
+        GlobalRow.PEAK_HOUR: Source(("cpu", "capacity", "states"), _SHARE),
+        GlobalRow.BUDGET: Source(("plan", "targets"), "tenths of all containers"),
     },
 }
 """The source of every figure, by group: numbers of rows repeat between them."""

@@ -32,7 +32,7 @@ def test_masks_reach_the_agent_through_wrappers(make_env):
     env = FlattenObservation(make_env())
     env.reset(seed=1)
     assert is_masking_supported(env)
-    assert get_action_masks(env).tolist() == [True] * 3 + [False] * 29
+    assert get_action_masks(env).tolist() == [True] * 3 + [False] * 37
 
 
 @pytest.mark.slow

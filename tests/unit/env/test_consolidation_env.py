@@ -75,7 +75,7 @@ def test_gymnasium_finds_no_fault(make_env, render_mode):
 @pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
 def test_gymnasium_finds_no_fault_in_the_flat_form(make_env):
     env = FlattenObservation(make_env())
-    assert env.observation_space.shape == (32 + 32 + 32 * 22 + 4 + 3 + 4 * 14 + 13,)
+    assert env.observation_space.shape == (40 + 40 + 40 * 24 + 4 + 3 + 4 * 16 + 15,)
     check_env(env, skip_render_check=True)
 
 

@@ -48,15 +48,15 @@ def test_figures_are_shown_as_they_are_and_cut_off_at_the_limit():
 
 
 def test_of_too_many_options_the_first_and_those_of_the_rule_stay():
-    question = a_question(40, lead=(5, 38))
+    question = a_question(50, lead=(5, 48))
     shown = offered(question)
-    assert shown.tolist() == [*range(31), 38]
-    assert observation_of(question, 3)["lead"].nonzero()[0].tolist() == [5, 31]
+    assert shown.tolist() == [*range(39), 48]
+    assert observation_of(question, 3)["lead"].nonzero()[0].tolist() == [5, 39]
 
 
 def test_where_the_rule_alone_would_take_too_many_the_first_option_stays():
     shown = offered(a_question(60, lead=range(10, 60)))
-    assert shown.tolist() == [0, *range(10, 41)]
+    assert shown.tolist() == [0, *range(10, 49)]
 
 
 def test_more_nodes_than_places_are_refused():

@@ -8,8 +8,9 @@ from fogfold.encoding.arrays import fleet_arrays
 from fogfold.encoding.rows import ContainerRow
 from fogfold.encoding.rows import NodeRow as NodeFigure
 from fogfold.policy.emptying import fixed_by
+from fogfold.policy.learned.foreseeing import HOUR_STEPS, foresee, highest, peak
 from fogfold.policy.learned.nodes import late_cost_wh_h, node_figures, trend_of
-from fogfold.policy.learned.options import MOST_TARGETS, node_options, target_options
+from fogfold.policy.learned.options import MOST_FULL, MOST_TARGETS, MOST_THRIFTY, node_options, target_options
 from fogfold.policy.learned.rows import NodeRow, TargetRow
 from fogfold.policy.params import RuleParams
 from fogfold.policy.plan import Plan
@@ -25,7 +26,17 @@ CEILING = Ceiling(0.8, 0.85)
 
 @pytest.fixture(scope="module")
 def scene():
-    built = training_world(TrainSettings(nodes=(20,), hours=6.0), 5)
+    return a_scene(20)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return a_scene(60)
+
+
+def a_scene(nodes):
+    """A plan after an hour without orders, the figures of its nodes, and mean round trips."""
+    built = training_world(TrainSettings(nodes=(nodes,), hours=6.0), 5)
     fleet = fleet_arrays(built.cluster)
     world = World(fleet, built.params, [(built.workload, built.faults)], seed=built.seed)
     for _ in range(12):
@@ -122,6 +133,70 @@ def test_every_target_on_the_list_is_legal(scene):
             assert plan.draft.reasons(c)[n] == 0
 
 
+def added_w(plan, container, node):
+    """Power that a container adds, from the curve itself."""
+    fleet, draft = plan.view.fleet, plan.draft
+    curve, cores = fleet.power_curve[node], fleet.capacity[0, node]
+    grid = np.linspace(0.0, 1.0, len(curve))
+    before = draft.load()[0, node]
+    after = min(before + plan.view.usage[0, container] / cores, 1.0)
+    power = np.interp(after, grid, curve) - np.interp(before, grid, curve)
+    return power + (curve[0] if draft.staying[node] + draft.arriving[node] == 0 else 0.0)
+
+
+def test_list_holds_the_targets_that_add_least_power_beside_the_fullest(crowd):
+    plan, figures, _ = crowd
+    more = 0
+    for c in movable(plan)[:60]:
+        options = targets(crowd, c)
+        assert len(set(options.node.tolist())) == len(options.node)
+        listed = {n: added_w(plan, c, n) for n in options.node[1:].tolist()}
+        shown = options.rows[1:, TargetRow.POWER] * figures.span_w
+        assert shown == pytest.approx(list(listed.values()), rel=1e-4, abs=1e-4)
+        within = [
+            n
+            for n in np.flatnonzero(plan.draft.reasons(c) == 0).tolist()
+            if n != plan.view.placement[c]
+            and plan.draft.load()[0, n] + plan.view.usage[0, c] / plan.view.fleet.capacity[0, n] <= CEILING.cpu
+        ]
+        left_out = [added_w(plan, c, n) for n in within if n not in listed and is_near(crowd, c, n)]
+        if left_out and len(listed) > MOST_FULL:
+            assert min(left_out) >= sorted(listed.values())[MOST_THRIFTY - 1] - 1e-9
+            more += 1
+    assert more > 5
+
+
+def is_near(scene, container, node):
+    """Whether the way from its users is one that a container may be given."""
+    plan, _, trip_ms = scene
+    fleet = plan.view.fleet
+    trip, here = (trip_ms[container, fleet.site_of[n]] for n in (node, plan.view.placement[container]))
+    return trip < fleet.container[ContainerRow.OBJECTIVE_MS, container] or trip <= here
+
+
+def test_peaks_of_nodes_come_from_their_own_past(scene):
+    plan, figures, _ = scene
+    for n in range(plan.view.fleet.nodes):
+        seen = foresee(figures.history[n][:, None])
+        assert figures.peak_soon[n] == pytest.approx(min(peak(seen, 1)[0], 2.0))
+        assert figures.peak_hour[n] == pytest.approx(min(peak(seen, HOUR_STEPS)[0], 2.0))
+    assert (figures.peak_hour >= figures.peak_soon - 1e-12).all()
+    assert np.ptp(figures.peak_hour) > 0.05
+
+
+def test_peak_of_a_target_takes_in_what_the_container_is_expected_to_use(scene):
+    plan, figures, _ = scene
+    view, fleet = plan.view, plan.view.fleet
+    hour = highest(foresee(figures.past), HOUR_STEPS)
+    for c in movable(plan)[:20]:
+        options = targets(scene, c)
+        for n, row in zip(options.node[1:].tolist(), options.rows[1:], strict=True):
+            extra = plan.draft.load()[0, n] - figures.history[n, -1]
+            expected = figures.peak_hour[n] + extra + hour[c] / fleet.capacity[0, n]
+            assert row[TargetRow.PEAK_HOUR_AFTER] == pytest.approx(np.clip(expected, 0.0, 2.0), rel=1e-5)
+    assert view.cpu_history.shape[0] == 12
+
+
 def test_kept_target_stands_on_the_list(scene):
     plan = scene[0]
     found = 0
@@ -143,7 +218,8 @@ def test_more_nodes_are_offered_for_folding_the_more_they_save_for_a_move(scene)
     folds = options.node[options.kind == NodeRow.FOLD]
     worth = plan.saving_wh[folds] / np.maximum(plan.draft.staying[folds], 0.5)
     assert (np.diff(worth) <= 0).all()
-    assert (options.rows[:, NodeRow.CHOSEN_BEFORE] == 0.25).all()
+    assert (np.diff(options.rows[options.kind == NodeRow.FOLD, NodeRow.SAVING_A_MOVE]) <= 1e-6).all()
+    assert options.rows[:, NodeRow.CHOSEN_BEFORE] == pytest.approx(8.0 * 2 / 20)
     tried = node_options(
         plan, figures, fold=True, tried={int(folds[0])}, fixed=fixed_by(plan), keep=set(), before=2
     )  # fmt: skip

@@ -192,8 +192,8 @@ AHEAD = replace(SMALL, method="ahead", chains=4, ahead_steps=4, parts=2)
 
 def test_lessons_come_back_from_the_store_as_they_were(tmp_path):
     store = LessonStore(tmp_path)
-    store.fill(TAUGHT, 1)
-    taught, read = taught_world(TAUGHT, 1), store.read(1)
+    store.fill(TAUGHT, ("world", 1))
+    taught, read = taught_world(TAUGHT, 1), store.read(("world", 1))
     assert len(read) == len(taught) == 12
     for before, after in zip(taught, read, strict=True):
         assert (before.context.tokens == after.context.tokens).all()
@@ -209,11 +209,11 @@ def test_lessons_come_back_from_the_store_as_they_were(tmp_path):
 
 def test_world_that_was_taught_is_not_played_again(tmp_path):
     store = LessonStore(tmp_path)
-    assert store.missing(TAUGHT) == [0, 1]
-    store.fill(TAUGHT, 0)
-    assert store.missing(TAUGHT) == [1]
+    assert store.missing(TAUGHT) == [("world", 0), ("world", 1)]
+    store.fill(TAUGHT, ("world", 0))
+    assert store.missing(TAUGHT) == [("world", 1)]
     with pytest.raises(ModelError, match="fill"):
-        store.read(7)
+        store.read(("world", 7))
 
 
 def test_imitation_raises_the_chance_of_what_the_teacher_does():

@@ -46,6 +46,7 @@ __all__ = [
     "moves_within",
     "policy_for_snapshot",
     "run_snapshots",
+    "settings_for",
 ]
 
 CEILING = 0.9
@@ -187,6 +188,11 @@ def run_snapshots(
     return rows
 
 
+def settings_for(limit: int | None, fleet: FleetArrays) -> dict[str, Any]:
+    """The suite's settings with the budget: a share that gives the limit back whatever way it is rounded up."""
+    return {**SETTINGS, "move_share": 1.0 if limit is None else (limit - 0.5) / max(fleet.containers, 1)}
+
+
 def policy_for_snapshot(name: str, limit: int | None, fleet: FleetArrays, more: Mapping[str, Any]) -> Policy:
     """A policy with the suite's settings, as far as it has such figures; without one for the budget it is asked again.
 
@@ -196,9 +202,7 @@ def policy_for_snapshot(name: str, limit: int | None, fleet: FleetArrays, more: 
         fleet: the fleet that it is asked about.
         more: figures beside the suite's, which must be the policy's own.
     """
-    wanted = dict(SETTINGS)
-    # A share that gives the limit back whatever way it is rounded up.
-    wanted["move_share"] = 1.0 if limit is None else (limit - 0.5) / max(fleet.containers, 1)
+    wanted = settings_for(limit, fleet)
     known = {field.name for field in fields(recipe(name.partition(":")[0]).params)}
     made = policy_named(name, **{**{key: value for key, value in wanted.items() if key in known}, **more})
     return made if "move_share" in known else AskedAgain(made, limit)

@@ -2,7 +2,8 @@
 
 The chain is the policy's whole freedom. Every option on the way is legal by the plan so far, and doing nothing (hold,
 stop, stay) is always among them, so no choice is ever without one. A node is folded as a whole or not at all: where
-one of its containers stays, those before it stay too.
+one of its containers stays, those before it stay too. Nodes that are overloaded by the marks of the chain itself when
+it has ended are relieved as a rule does it: on load that no training knew, a network may hold beside a burning node.
 
 A good rule goes with it. Its own decision on the same view marks the options that it would take (`lead`); a policy may
 follow it, and starts its training from there. In training a teacher may go with it too, slower and better; the options
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -21,17 +22,18 @@ from jaxtyping import Float, Int
 
 from fogfold.compiled import Array
 from fogfold.encoding.arrays import ClusterView, FleetArrays
-from fogfold.model.node import NodeState
 from fogfold.policy.base import Intensity, Policy, Proposal, Remembering
 from fogfold.policy.emptying import finish_draining, fixed_by
+from fogfold.policy.learned.following import Marks
 from fogfold.policy.learned.nodes import NodeFigures, global_row, node_figures, token_rows
 from fogfold.policy.learned.options import NodeOptions, node_options, target_options
 from fogfold.policy.learned.rows import NodeRow, Stage, StageRow
 from fogfold.policy.params import RuleParams
 from fogfold.policy.plan import Plan
 from fogfold.policy.registry import policy as policy_named
+from fogfold.policy.relief import relieve_by_few_moves
 from fogfold.policy.rule import explain
-from fogfold.policy.sleeping import Evidence
+from fogfold.policy.sleeping import Evidence, SleepingParams
 from fogfold.policy.targets import BARRED, Ceiling, Fit, trip_to_users_ms
 
 __all__ = ["Asking", "Choice", "Chooser", "Context", "Decider", "DeciderParams", "Decision", "Question"]
@@ -39,6 +41,9 @@ __all__ = ["Asking", "Choice", "Chooser", "Context", "Decider", "DeciderParams",
 
 _LEAST_RATE_BIT_S = 1e6
 """What moves over an uplink must be left of it: that a move is slow is for the policy to see, not to be ruled out."""
+
+
+_SLEEPING = SleepingParams(wake_load=0.5)
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,16 @@ class DeciderParams:
     most_containers: int = 12
     """Containers of a node that is relieved that are asked for."""
     ceiling: float = 0.8
-    """CPU load up to which a target may be filled. Requests there take five service times; whether that is late is
-    for the policy to see, container by container."""
+    """CPU load up to which a target may be filled, and beyond which a node is relieved whatever the policy says.
+    Requests there take five service times; whether that is late is for the policy to see, container by container."""
     space_ceiling: float = 0.85
     """The same for memory, network and disk."""
-    wake_load: float = 0.5
-    """Mean CPU load of the nodes that are on above which nodes are woken whatever the policy says."""
+    move_share: float = 0.1
+    """Most containers on the move at once, as a share of all (but at least `least_moves`). The rule keeps to it too."""
+    least_moves: int = 8
+    """Containers that may be on the move at once however few there are."""
+    sleeping: SleepingParams = _SLEEPING
+    """When nodes may sleep, and when they are woken whatever the policy says: above a mean load of 0.5."""
 
 
 @dataclass(frozen=True)
@@ -138,13 +147,18 @@ class Decider:
     def __init__(self, params: DeciderParams | None = None, *, teacher: Policy | None = None) -> None:
         self.params = params or DeciderParams()
         self._teacher = teacher
-        self._rule = policy_named(self.params.rule)
+        when = asdict(self.params.sleeping)
+        shared = {name: when[name] for name in ("calm_decisions", "cooldown_s")}
+        shared |= {"move_share": self.params.move_share, "least_moves": self.params.least_moves}
+        self._rule = policy_named(self.params.rule, **shared)
         self._lax = RuleParams(
+            **when,
+            move_share=self.params.move_share,
+            least_moves=self.params.least_moves,
             high_mark=self.params.ceiling,
             fill_mark=self.params.ceiling,
             space_high_mark=self.params.space_ceiling,
             space_fill_mark=self.params.space_ceiling,
-            wake_load=self.params.wake_load,
             late_limit=1.0,
             least_rate_bit_s=_LEAST_RATE_BIT_S,
         )
@@ -208,6 +222,7 @@ class Decider:
         context = Context(token_rows(plan, figures), global_row(plan, figures, self._evidence.calm))
         decision = Decision(context, Proposal(name))
         yield from _Chain(self, plan, figures, ruled, taught, decision).run()
+        relieve_by_few_moves(plan)
         self._evidence.conclude(short=plan.power.woken > 0)
         explain(plan)
         decision.proposal = plan.proposal(name)
@@ -229,46 +244,6 @@ _Step = Generator[Question, tuple[int, float], T]
 """A part of the chain: it asks, and gives what it found."""
 
 
-class _Marks:
-    """What a proposal would take of the options of a chain."""
-
-    def __init__(self, view: ClusterView, proposal: Proposal) -> None:
-        self.target = {move.container: move.target for move in proposal.moves}
-        self.folds = {n for n in proposal.sleep if view.state[n] == NodeState.ON}
-        self.wakes = {n for n in proposal.wake if view.state[n] == NodeState.ASLEEP}
-        sources = {int(view.placement[c]) for c in self.target}
-        self.reliefs = {n for n in sources - self.folds if view.state[n] == NodeState.ON}
-        self.intensity = Intensity.HOLD
-        if self.folds:
-            self.intensity = Intensity.DEEP
-        elif self.reliefs or self.wakes:
-            self.intensity = Intensity.LIGHT
-
-    def of_intensity(self) -> Float[Array, " options"]:
-        """Marks on the options of the first stage."""
-        marks = np.zeros(len(StageRow), np.float32)
-        marks[self.intensity] = 1.0
-        return marks
-
-    def of_nodes(self, options: NodeOptions) -> Float[Array, " options"]:
-        """Marks on options of the second stage; on the first of them where it would take none of the others."""
-        wanted = {NodeRow.RELIEVE: self.reliefs, NodeRow.FOLD: self.folds, NodeRow.WAKE: self.wakes}
-        marks = np.array(
-            [k > 0 and n in wanted[NodeRow(k)] for k, n in zip(options.kind.tolist(), options.node.tolist())],
-            np.float32,
-        )
-        if not marks.any():
-            marks[0] = 1.0
-        return marks
-
-    def of_targets(self, container: int, nodes: Int[Array, " options"]) -> Float[Array, " options"]:
-        """Marks on where a container may go; on staying where it would move it nowhere."""
-        marks = (nodes == self.target.get(container, -2)).astype(np.float32)
-        if not marks.any():
-            marks[0] = 1.0
-        return marks
-
-
 class _Chain:
     """The choices of one decision."""
 
@@ -284,8 +259,8 @@ class _Chain:
         self._decider, self._plan, self._figures = decider, plan, figures
         self._decision = decision
         self._fixed = fixed_by(plan)
-        self._rule = _Marks(plan.view, ruled)
-        self._teacher = _Marks(plan.view, taught) if taught is not None else None
+        self._rule = Marks(plan.view, ruled)
+        self._teacher = Marks(plan.view, taught) if taught is not None else None
         # What either would take has to be on offer, or the lesson would be to give up.
         self._marks = (self._rule,) if self._teacher is None else (self._rule, self._teacher)
 
@@ -309,7 +284,7 @@ class _Chain:
             yield from self._act(int(options.kind[i]), n)
 
     def _options(self, tried: set[int], before: int, *, fold: bool) -> NodeOptions:
-        keep = set[int]().union(*(marks.folds | marks.reliefs | marks.wakes for marks in self._marks)) - tried
+        keep = set[int]().union(*(marks.nodes for marks in self._marks)) - tried
         return node_options(
             self._plan, self._figures, fold=fold, tried=tried, fixed=self._fixed, keep=keep, before=before
         )

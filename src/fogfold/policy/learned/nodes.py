@@ -5,6 +5,7 @@ Made once from the cluster as it stands; what the plan changes on the way (load,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,9 @@ from jaxtyping import Float
 from fogfold.compiled import Array, borrowed, compiled, compiled_inner
 from fogfold.cost.total import ExchangeRates
 from fogfold.encoding.rows import NodeInt
+from fogfold.encoding.rows import NodeRow as StaticRow
 from fogfold.model.node import NodeState
+from fogfold.policy.learned.foreseeing import HOUR_STEPS, crossing, foresee, highest, peak
 from fogfold.policy.learned.rows import GlobalRow, TokenRow
 from fogfold.policy.plan import Plan
 from fogfold.policy.sheet import Sheet, lend
@@ -23,6 +26,7 @@ from fogfold.units import DAY_S, HOUR_S, WEEK_S
 
 __all__ = [
     "MOST_COST",
+    "MOST_LOAD",
     "SHORT_SAMPLES",
     "NodeFigures",
     "global_row",
@@ -37,7 +41,11 @@ SHORT_SAMPLES = 6
 """Decisions that make half an hour."""
 MOST_COST = 4.0
 """Where figures of cost are cut off, in mean spans."""
+MOST_LOAD = 2.0
+"""Where loads that are expected are cut off."""
 _HOT = 0.6
+_STEP_S = 300.0
+"""Time between two samples."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,14 @@ class NodeFigures:
     """Wh-equivalents an hour of requests that come late on each node as it stands, in units of `span_w`."""
     since_woken: Float[Array, " nodes"]
     """Hours since each node was woken, at most 4, over 4."""
+    peak_soon: Float[Array, " nodes"]
+    """CPU load that each will stay under until a node that is woken now is on."""
+    peak_hour: Float[Array, " nodes"]
+    """The same for the next hour."""
+    turn: Float[Array, " nodes"]
+    """When its load crosses the mark of hot nodes, as `foreseeing.crossing` says it."""
+    hour: Float[Array, " containers"]
+    """Cores that each container is expected to use at most in the next hour, in the mean."""
 
 
 @compiled_inner
@@ -116,6 +132,8 @@ def node_figures(
     late = np.zeros(fleet.nodes)
     _late_rates(rate, by_node, first, trip_ms, draft.sheet, late)
     cost_wh = np.bincount(view.placement[by_node], plan.cost_wh[by_node], fleet.nodes)
+    seen = foresee(history.T)
+    boot_steps = max(1, math.ceil(float(fleet.node[StaticRow.WAKE_S].mean()) / _STEP_S))
     return NodeFigures(
         span_w=span_w,
         history=history,
@@ -129,6 +147,10 @@ def node_figures(
         cores=fleet.capacity[0] / fleet.capacity[0].mean(),
         late_cost=late_cost_wh_h(1.0) * late / span_w,
         since_woken=np.minimum(since_woken_s / HOUR_S, 4.0) / 4.0,
+        peak_soon=np.minimum(peak(seen, boot_steps), MOST_LOAD),
+        peak_hour=np.minimum(peak(seen, HOUR_STEPS), MOST_LOAD),
+        turn=crossing(history[:, -1], seen, _HOT),
+        hour=highest(foresee(samples), HOUR_STEPS),
     )
 
 
@@ -160,6 +182,8 @@ def token_rows(plan: Plan, figures: NodeFigures) -> Float[Array, "nodes figures"
     out[:, TokenRow.LATE_COST] = np.minimum(figures.late_cost, MOST_COST)
     out[:, TokenRow.CORES] = figures.cores
     out[:, TokenRow.NEVER_SLEEPS] = fleet.node_int[NodeInt.NEVER_SLEEP]
+    out[:, TokenRow.PEAK_HOUR] = figures.peak_hour
+    out[:, TokenRow.TURN] = figures.turn
     return out
 
 
@@ -187,4 +211,7 @@ def global_row(plan: Plan, figures: NodeFigures, calm: int) -> Float[Array, " fi
     out[GlobalRow.IN_FLIGHT] = (view.target >= 0).mean()
     out[GlobalRow.CALM] = min(calm, 8) / 8.0
     out[GlobalRow.HOT] = float((figures.history[:, -1] > _HOT).mean())
+    ahead = peak(foresee(used.T), HOUR_STEPS)[0] * cores.sum()
+    out[GlobalRow.PEAK_HOUR] = min(ahead / capacity[0], MOST_LOAD)
+    out[GlobalRow.BUDGET] = min(10.0 * plan.draft.room_for_moves / max(fleet.containers, 1), 2.0)
     return out

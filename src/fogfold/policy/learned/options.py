@@ -11,12 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from fogfold.compiled import Array, borrowed, compiled
+from fogfold.compiled import Array, borrowed, compiled, compiled_inner
 from fogfold.cost.power import curve_power_w
 from fogfold.encoding.rows import ContainerInt, ContainerRow, NodeInt
 from fogfold.model.node import NodeState
 from fogfold.model.reason import Reason
-from fogfold.policy.learned.nodes import MOST_COST, SHORT_SAMPLES, NodeFigures, late_cost_of, late_cost_wh_h
+from fogfold.policy.learned.nodes import (
+    MOST_COST,
+    MOST_LOAD,
+    SHORT_SAMPLES,
+    NodeFigures,
+    late_cost_of,
+    late_cost_wh_h,
+)
 from fogfold.policy.learned.rows import NodeRow, TargetRow
 from fogfold.policy.plan import Plan
 from fogfold.policy.sheet import Sheet, lend, refused
@@ -28,8 +35,12 @@ __all__ = ["MOST_TARGETS", "NodeOptions", "TargetOptions", "node_options", "targ
 MOST_FOLDS = 16
 MOST_RELIEFS = 6
 MOST_WAKES = 4
-MOST_TARGETS = 16
-"""Nodes on the short list of a container, beside staying."""
+MOST_FULL = 16
+"""Nodes on the short list of a container that would be fullest, its users near."""
+MOST_THRIFTY = 16
+"""Nodes on it that would add least power."""
+MOST_TARGETS = MOST_FULL + MOST_THRIFTY
+"""Nodes on it in all, beside staying."""
 _WH_H = late_cost_wh_h(1.0)
 _KEPT = 1e6
 """Score that puts a target before all that are not to be kept."""
@@ -108,7 +119,7 @@ def node_options(
     )
     rows = np.zeros((len(node), len(NodeRow)), np.float32)
     rows[np.arange(len(node)), kind] = 1.0
-    rows[:, NodeRow.CHOSEN_BEFORE] = before / 8.0
+    rows[:, NodeRow.CHOSEN_BEFORE] = min(8.0 * before / fleet.nodes, 4.0)
     n, out = node[1:], rows[1:]
     capacity = fleet.capacity
     open_to = (draft.state == NodeState.ON) | (draft.state == NodeState.WAKING)
@@ -130,7 +141,38 @@ def node_options(
     out[:, NodeRow.SINCE_WOKEN] = figures.since_woken[n]
     out[:, NodeRow.CORES] = figures.cores[n]
     out[:, NodeRow.SHARE_LEFT] = np.minimum(room / np.maximum(draft.staying[n], 1), 1.0)
+    out[:, NodeRow.SAVING_A_MOVE] = np.minimum(figures.saving[n] / np.maximum(draft.staying[n], 0.5), MOST_COST)
+    out[:, NodeRow.PEAK_SOON] = figures.peak_soon[n]
+    out[:, NodeRow.PEAK_HOUR] = figures.peak_hour[n]
+    out[:, NodeRow.TURN] = figures.turn[n]
     return NodeOptions(kind, node, rows)
+
+
+@compiled_inner
+def _added_w(c: int, n: int, own: Sheet) -> float:
+    """Power that a container adds to a node by the plan so far, in W; with idle power where the node is empty."""
+    cores = own.node[0, n]
+    before = max(own.foreseen[0, n] - own.leaving[0, n], 0.0) / cores
+    curve = own.curve[n]
+    power = curve_power_w(min(before + own.usage[0, c] / cores, 1.0), curve) - curve_power_w(min(before, 1.0), curve)
+    if own.staying[n] + own.arriving[n] == 0:
+        power += curve[0]
+    return power
+
+
+@compiled_inner
+def _insert(n: int, value: float, count: int, score: Array, out: Array) -> int:
+    """Put a node where its score belongs, the highest first; gives how many there are now."""
+    if count < len(out):
+        count += 1
+    i = count - 1
+    while i > 0 and score[i - 1] < value:
+        score[i] = score[i - 1]
+        out[i] = out[i - 1]
+        i -= 1
+    score[i] = value
+    out[i] = n
+    return count
 
 
 @compiled
@@ -145,10 +187,11 @@ def _short_list(
     keep: Array,
     out: Array,
 ) -> int:
-    """The best targets of a container, the best first, and those to keep where they are legal; gives how many."""
+    """The fullest targets of a container and those to keep, then those of least power; gives how many."""
     own, trips, most = lend(sheet), borrowed(trip_ms), borrowed(most_crossing)
-    score = np.empty(len(out))
-    count = 0
+    full, thrifty = np.empty(MOST_FULL, np.int64), np.empty(MOST_THRIFTY, np.int64)
+    full_score, thrifty_score = np.empty(MOST_FULL), np.empty(MOST_THRIFTY)
+    fulls, thrifties = 0, 0
     widest = max(ceiling.cpu, ceiling.space)
     image = own.container_int[ContainerInt.IMAGE, c]
     pull = taste.image_per_gib * own.container[ContainerRow.IMAGE_BYTES, c] / GIB
@@ -167,22 +210,31 @@ def _short_list(
         for i in range(len(keep)):
             if n == keep[i]:
                 value += _KEPT
-        if count == len(out) and value <= score[count - 1]:
+        thrift = -_added_w(c, n, own)
+        is_full = fulls < MOST_FULL or value > full_score[fulls - 1]
+        is_thrifty = thrifties < MOST_THRIFTY or thrift > thrifty_score[thrifties - 1]
+        if not is_full and not is_thrifty:
             continue
         reason = refused(c, n, widest, own)
         if reason == Reason.IN_FLIGHT or reason == Reason.NEVER_MOVES or reason == Reason.GROUP_BUDGET:
             return 0
         if reason != Reason.NONE:
             continue
-        if count < len(out):
+        if is_full:
+            fulls = _insert(n, value, fulls, full_score, full)
+        if is_thrifty:
+            thrifties = _insert(n, thrift, thrifties, thrifty_score, thrifty)
+    count = fulls
+    for i in range(fulls):
+        out[i] = full[i]
+    for i in range(thrifties):
+        is_new = True
+        for k in range(fulls):
+            if full[k] == thrifty[i]:
+                is_new = False
+        if is_new:
+            out[count] = thrifty[i]
             count += 1
-        i = count - 1
-        while i > 0 and score[i - 1] < value:
-            score[i] = score[i - 1]
-            out[i] = out[i - 1]
-            i -= 1
-        score[i] = value
-        out[i] = n
     return count
 
 
@@ -197,11 +249,14 @@ def _fill_targets(
     first: Array,
     history: Array,
     past: Array,
+    peak_hour: Array,
+    hour: Array,
     span_w: float,
     sheet: Sheet,
     out: Array,
 ) -> None:
     own, trips, most = lend(sheet), borrowed(trip_ms), borrowed(most_crossing)
+    ahead, hours = borrowed(peak_hour), borrowed(hour)
     rates, order, edges, loads, own_past = borrowed(rate), borrowed(by_node), borrowed(first), borrowed(history), past
     here = own.placement[c]
     patience = own.container[ContainerRow.OBJECTIVE_MS, c]
@@ -237,11 +292,9 @@ def _fill_targets(
             promised = max(promised, (own.requested[r, n] + own.container[r, c]) / own.node[r, n])
         row[TargetRow.SPACE_AFTER] = space
         row[TargetRow.PROMISED_AFTER] = promised
-        curve = own.curve[n]
-        power = curve_power_w(min(after, 1.0), curve) - curve_power_w(min(before, 1.0), curve)
-        if own.staying[n] + own.arriving[n] == 0:
-            power += curve[0]
-        row[TargetRow.POWER] = power / span_w
+        row[TargetRow.POWER] = _added_w(c, n, own) / span_w
+        expected = ahead[n] + extra + hours[c] / cores
+        row[TargetRow.PEAK_HOUR_AFTER] = max(min(expected, MOST_LOAD), 0.0)
         late = late_on(c, n, trips, after, own)
         row[TargetRow.LATE_HERE] = late_here
         row[TargetRow.LATE_THERE] = late
@@ -312,6 +365,8 @@ def target_options(
             plan.draft.first,
             figures.history,
             figures.past,
+            figures.peak_hour,
+            figures.hour,
             figures.span_w,
             sheet,
             rows[1:],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,17 @@ import numpy as np
 
 from fogfold.encoding.arrays import ClusterView
 from fogfold.errors import ModelError
+from fogfold.model.resources import check_number
 from fogfold.policy.base import Proposal
 from fogfold.policy.learned.choosers import Drawn, Likeliest
-from fogfold.policy.learned.deciding import Chooser, Decider, Decision
+from fogfold.policy.learned.deciding import Chooser, Decider, DeciderParams, Decision
 from fogfold.policy.learned.weights import Weights, load_weights
 from fogfold.policy.recipe import Recipe
+from fogfold.policy.sleeping import SleepingParams
 from fogfold.policy.space import Space
 from fogfold.seeding import stream
 
-__all__ = ["BASE", "LEARNED", "Learned", "LearnedParams", "checkpoint_path"]
+__all__ = ["BASE", "LEARNED", "Learned", "LearnedParams", "checkpoint_path", "limits_of"]
 
 BASE = "fogfold-base"
 """The checkpoint that comes with fogfold."""
@@ -27,11 +29,11 @@ _SERVE = ("likeliest", "drawn")
 
 
 @dataclass(frozen=True)
-class LearnedParams:
-    """Which checkpoint, and how it is asked.
+class LearnedParams(SleepingParams):
+    """Which checkpoint, how it is asked, and the limits of its decisions, none of which is learned.
 
     Raises:
-        ModelError: if `serve` is neither of its two values.
+        ModelError: if a figure is out of its range.
     """
 
     checkpoint: str = BASE
@@ -39,7 +41,20 @@ class LearnedParams:
     serve: str = "likeliest"
     """`likeliest` takes the option with the highest score; `drawn` draws by chance, from a stream of the seed."""
 
+    wake_load: float = DeciderParams().sleeping.wake_load
+    """Mean CPU load of the nodes that are on above which nodes are woken whatever the policy says."""
+    most_nodes: int = DeciderParams().most_nodes
+    """Nodes that one decision may choose."""
+    move_share: float = DeciderParams().move_share
+    """Most containers on the move at once, as a share of all (but at least `least_moves`)."""
+    least_moves: int = DeciderParams().least_moves
+    """Containers that may be on the move at once however few there are."""
+
     def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("move_share", float(self.move_share), above=True, high=1.0)
+        check_number("least_moves", float(self.least_moves))
+        check_number("most_nodes", float(self.most_nodes), low=1.0)
         if self.serve not in _SERVE:
             raise ModelError(f'serve is "{self.serve}"; it is one of {", ".join(_SERVE)}')
 
@@ -66,12 +81,15 @@ class Learned:
         name: what it is called.
         weights: the network.
         serve: how it is asked, as in `LearnedParams`.
+        limits: of its decisions.
     """
 
-    def __init__(self, name: str, weights: Weights, *, serve: str = "likeliest") -> None:
+    def __init__(
+        self, name: str, weights: Weights, *, serve: str = "likeliest", limits: DeciderParams | None = None
+    ) -> None:
         self.name = name
         self._weights, self._serve = weights, serve
-        self._decider = Decider()
+        self._decider = Decider(limits)
         self._chooser: Chooser = Likeliest(weights)
         self._rng: np.random.Generator | None = None
         self.last: Decision | None = None
@@ -117,8 +135,20 @@ class Learned:
         return self.last.proposal
 
 
+def limits_of(params: LearnedParams) -> DeciderParams:
+    """The limits that such a policy decides within."""
+    sleeping = SleepingParams(**{field.name: getattr(params, field.name) for field in fields(SleepingParams)})
+    return DeciderParams(
+        most_nodes=int(params.most_nodes),
+        move_share=params.move_share,
+        least_moves=int(params.least_moves),
+        sleeping=sleeping,
+    )
+
+
 def _make(name: str, params: LearnedParams) -> Learned:
-    return Learned(name, load_weights(checkpoint_path(params.checkpoint)), serve=params.serve)
+    weights = load_weights(checkpoint_path(params.checkpoint))
+    return Learned(name, weights, serve=params.serve, limits=limits_of(params))
 
 
 LEARNED = Recipe(

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 __all__ = ["ENCODING_VERSION", "GlobalRow", "NodeRow", "Stage", "StageRow", "TargetRow", "TokenRow"]
 
-ENCODING_VERSION = 2
+ENCODING_VERSION = 3
 """Raised with every change to the rows of this file: weights are for one version only."""
 
 
@@ -70,9 +70,18 @@ class NodeRow(IntEnum):
     CORES = 17
     """Cores over the fleet's mean."""
     CHOSEN_BEFORE = 18
-    """Nodes chosen before in this decision, over 8."""
+    """Nodes chosen before in this decision, over an eighth of all nodes."""
     SHARE_LEFT = 19
     """Moves that the plan may still hold, over those of the node's containers, at most 1."""
+    SAVING_A_MOVE = 20
+    """`SAVING` over its containers (half a one where it is empty): what counts where moves are scarce."""
+    PEAK_SOON = 21
+    """CPU load that it will stay under, nine times in ten, until a node that is woken now is on."""
+    PEAK_HOUR = 22
+    """The same for the next hour."""
+    TURN = 23
+    """Where its expected load will cross 0.6 within the hour: 1 up in five minutes, -1 down, half that in half an hour,
+    0 where it will not."""
 
 
 class TargetRow(IntEnum):
@@ -114,6 +123,8 @@ class TargetRow(IntEnum):
     """1 where the node is still waking."""
     LEFT = 21
     """Containers of the same node that are still to be placed after it, in tens."""
+    PEAK_HOUR_AFTER = 22
+    """CPU load that the node will stay under in the next hour, nine in ten, with the container's expected share."""
 
 
 class TokenRow(IntEnum):
@@ -134,6 +145,8 @@ class TokenRow(IntEnum):
     LATE_COST = 11
     CORES = 12
     NEVER_SLEEPS = 13
+    PEAK_HOUR = 14
+    TURN = 15
 
 
 class GlobalRow(IntEnum):
@@ -161,3 +174,7 @@ class GlobalRow(IntEnum):
     """Decisions since nodes were last woken for want of room, at most 8, over 8."""
     HOT = 12
     """Share of nodes above a CPU load of 0.6."""
+    PEAK_HOUR = 13
+    """CPU usage that all together will stay under in the next hour, nine times in ten, over the cores that are on."""
+    BUDGET = 14
+    """Moves that the plan may hold, over a tenth of all containers, at most 2."""

@@ -2,9 +2,11 @@
 
 One small network for each stage scores the options one by one; a summary of all nodes (Zaheer et al., Deep Sets,
 NeurIPS 2017) tells it what state the cluster is in. The work grows linearly with the nodes, and no weight knows their
-number. The rule's own choice enters as a term of its own: a learned factor on `lead`.
+number. It is summed up by means alone: the largest of many nodes is larger than that of few, and would tell a large
+cluster from a small one where they are alike. The rule's own choice enters as a term of its own: a learned factor on
+`lead`.
 
-    summary = relu(W [mean, max of encoder(tokens); whole])
+    summary = relu(W [mean, root of the mean square of encoder(tokens); whole])
     logit   = score(relu(... relu(A row + B summary))) + follow * lead
 """
 
@@ -35,7 +37,7 @@ from fogfold.policy.learned.rows import (
     TokenRow,
 )
 
-__all__ = ["STAGE_ROWS", "Shape", "Weights", "load_weights", "save_weights", "softmax"]
+__all__ = ["SQUARE_FLOOR", "STAGE_ROWS", "Shape", "Weights", "load_weights", "save_weights", "softmax"]
 
 STAGE_ROWS: Mapping[Stage, int] = {
     Stage.INTENSITY: len(StageRow),
@@ -44,6 +46,8 @@ STAGE_ROWS: Mapping[Stage, int] = {
 }
 """Figures of an option in each stage."""
 
+SQUARE_FLOOR = 1e-6
+"""Added under the root: its slope has no end at 0."""
 _FORMAT = "fogfold-policy"
 
 
@@ -112,7 +116,7 @@ class Weights:
         a = self.arrays
         h = np.maximum(context.tokens @ a["encoder.0.weight"].T + a["encoder.0.bias"], 0.0)
         h = np.maximum(h @ a["encoder.1.weight"].T + a["encoder.1.bias"], 0.0)
-        pooled = np.concatenate([h.mean(axis=0), h.max(axis=0), context.whole])
+        pooled = np.concatenate([h.mean(axis=0), np.sqrt((h * h).mean(axis=0) + SQUARE_FLOOR), context.whole])
         return np.maximum(a["summary.weight"] @ pooled + a["summary.bias"], 0.0)
 
     def logits(
