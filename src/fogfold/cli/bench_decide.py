@@ -39,6 +39,9 @@ class DecisionRow:
     """Mean moves of a decision."""
     p50_ms: float
     p99_ms: float
+    cpu_p50_ms: float
+    """CPU time of all threads: what is left of the clock where other work shares the cores."""
+    cpu_p99_ms: float
 
     def as_json(self) -> dict[str, Any]:
         """The row as plain values."""
@@ -93,15 +96,16 @@ def _measure(built: BuiltScenario, name: str, decisions: int) -> DecisionRow:
     world = World(fleet, built.params, [(built.workload, built.faults)], seed=built.seed)
     policy = policy_named(name)
     policy.reset(built.seed)
-    taken_ms, moves = [], []
+    taken_ms, cpu_ms, moves = [], [], []
     for _ in range(decisions + _WARM_UP):
         view = world.view()
-        started = time.perf_counter()
+        started, cpu_started = time.perf_counter(), time.process_time()
         proposal = policy.propose(view)
         taken_ms.append(1e3 * (time.perf_counter() - started))
+        cpu_ms.append(1e3 * (time.process_time() - cpu_started))
         moves.append(len(proposal.moves))
         world.step(orders_of(proposal, fleet.nodes))
-    timed = np.array(taken_ms[_WARM_UP:])
+    timed, cpu = np.array(taken_ms[_WARM_UP:]), np.array(cpu_ms[_WARM_UP:])
     return DecisionRow(
         nodes=fleet.nodes,
         containers=fleet.containers,
@@ -110,4 +114,6 @@ def _measure(built: BuiltScenario, name: str, decisions: int) -> DecisionRow:
         moves=float(np.mean(moves[_WARM_UP:])),
         p50_ms=float(np.quantile(timed, 0.5)),
         p99_ms=float(np.quantile(timed, 0.99)),
+        cpu_p50_ms=float(np.quantile(cpu, 0.5)),
+        cpu_p99_ms=float(np.quantile(cpu, 0.99)),
     )

@@ -61,24 +61,36 @@ def empty_each(plan: Plan, nodes: Iterable[int], *, wanted: Bool[Array, " nodes"
     fixed = fixed_by(plan)
     in_use = (plan.draft.staying > 0) | (plan.draft.arriving > 0)
     receivers = in_use if wanted is None else wanted
+    enough = _enough(plan)
+    failed = emptied = 0
     for n in nodes:
         if n in plan.draft.stays:
             continue
-        reason = Reason(int(fixed[n])) or plan.power.why_not(n) or _worth(plan, n)
+        if failed >= plan.params.most_failures or emptied >= plan.params.most_emptied:
+            plan.draft.stays[n] = Reason.SCORE_LOW
+            continue
+        reason = Reason(int(fixed[n])) or plan.power.why_not(n)
+        if reason is Reason.NONE and not enough[n]:
+            reason = Reason.SCORE_LOW
         if reason is Reason.NONE and plan.draft.full:
             reason = Reason.MOVE_LIMIT
         if reason is Reason.NONE:
             reason = drain(plan, n, receivers)
+            failed = 0 if reason is Reason.NONE else failed + 1
         if reason is Reason.NONE:
             plan.power.let_go(n)
+            emptied += 1
         else:
             plan.draft.stays[n] = reason
 
 
-def _worth(plan: Plan, node: int) -> Reason:
-    cost_wh = plan.cost_wh[plan.draft.stayers(node)].sum()
-    enough = plan.saving_wh[node] >= plan.params.minimum_saving * cost_wh
-    return Reason.NONE if enough else Reason.SCORE_LOW
+def _enough(plan: Plan) -> Bool[Array, " nodes"]:
+    """Which nodes save enough for what moving all that stays there would cost."""
+    draft, placement = plan.draft, plan.view.placement
+    staying = np.flatnonzero((placement >= 0) & (draft.target < 0))
+    cost_wh = np.bincount(placement[staying], plan.cost_wh[staying], plan.view.fleet.nodes)
+    enough: Bool[Array, " nodes"] = plan.saving_wh >= plan.params.minimum_saving * cost_wh
+    return enough
 
 
 def drain(plan: Plan, node: int, receivers: Bool[Array, " nodes"]) -> Reason:

@@ -58,6 +58,11 @@ class RuleParams(SleepingParams):
     fifth of a node more or less full."""
     image_per_gib: float = 0.05
     """What a GiB of image to be pulled costs a target, in shares of a node: enough to decide between equals."""
+    most_failures: int = 100_000
+    """Nodes in a row that could not be emptied after which a decision looks at no more of them: those that come later
+    are worth less. No limit by default; on a thousand nodes the search for room is most of what a decision costs."""
+    most_emptied: int = 100_000
+    """Nodes that one decision empties at most. No limit by default but that of the moves."""
     late_limit: float = 0.003
     """Share of a container's requests that may come too late on a target, by its load and its way, where fewer do
     today: violations are priced far above energy, so that a node with a slow core is no place for the impatient."""
@@ -69,7 +74,14 @@ class RuleParams(SleepingParams):
         for name in ("low_mark", "late_limit"):
             check_number(name, float(getattr(self, name)), high=1.0)
         check_number("sleep_s", float(self.sleep_s), above=True)
-        for name in ("least_rate_bit_s", "minimum_saving", "trip_per_ms", "image_per_gib", "least_moves"):
+        for name in (
+            "least_rate_bit_s",
+            "minimum_saving",
+            "trip_per_ms",
+            "image_per_gib",
+            "least_moves",
+            "most_failures",
+        ):
             check_number(name, float(getattr(self, name)))
         for fill, high in (("fill_mark", "high_mark"), ("space_fill_mark", "space_high_mark")):
             if not getattr(self, fill) <= getattr(self, high) <= _CEILING:

@@ -278,11 +278,17 @@ class PowerSwitch:
             return Reason.SCORE_LOW
         if not self.calm or self._cooling[node]:
             return Reason.COOLDOWN
-        left = self._capacity - self._draft.view.fleet.capacity[:, node]
-        if not (left > 1e-9 * self._capacity).all() or (self._promised > self._params.sleep_requested * left).any():
-            return Reason.NO_ROOM
-        if not self._bears(left, self._params.sleep_load, self._params.sleep_space):
-            return Reason.NODE_HOT
+        # Plain numbers: asked for every node, arrays of four would cost more than all else here.
+        all_, own = self._capacity.tolist(), self._draft.view.fleet.capacity[:, node].tolist()
+        share = self._params.sleep_requested
+        for had, gone, promised in zip(all_, own, self._promised.tolist(), strict=True):
+            left = had - gone
+            if not left > 1e-9 * had or promised > share * left:
+                return Reason.NO_ROOM
+        marks = (self._params.sleep_load, *[self._params.sleep_space] * 3)
+        for had, gone, demand, mark in zip(all_, own, self._demand.tolist(), marks, strict=True):
+            if not demand <= mark * (had - gone):
+                return Reason.NODE_HOT
         return Reason.NONE
 
     def let_go(self, node: int) -> None:

@@ -93,3 +93,25 @@ def test_half_a_day_passes_without_a_refused_order(make_world, orders_of, name):
     assert total[Total.REFUSED] == 0.0
     if name not in {"hold", "high-node-utilization"}:
         assert total[Total.SLEEPS] >= 1
+
+
+def test_limits_of_a_search_are_kept(make_world):
+    # Four nodes with a container each that fit on n0; then the same with a container on each that fits nowhere.
+    small = [a_container(f"c{i}") for i in range(4)]
+    cluster = a_cluster([a_node("n0", never_sleep=True)] + [a_node(f"n{i}") for i in range(1, 4)], small)
+    where = {f"c{i}": f"n{i}" for i in range(4)}
+    view = make_world(cluster, level=0.3, placement=where).view()
+    emptied = [len(_rule("drain-relief", most_emptied=most).propose(view).sleep) for most in (0, 1, 2, 100)]
+    assert emptied == [0, 1, 2, 3]
+    assert len(_rule("drain-relief", most_failures=0).propose(view).sleep) == 0
+
+    # n1 and n2 save more but are full of what fits nowhere else: after one failure nobody asks for n3.
+    large = [a_container("a", cores=9.0), a_container("b", cores=9.0), a_container("c"), a_container("k")]
+    nodes = [a_node("n0", never_sleep=True), a_node("n1", idle_w=90.0), a_node("n2", idle_w=90.0), a_node("n3")]
+    cluster = a_cluster(nodes, large)
+    where = {"k": "n0", "a": "n1", "b": "n2", "c": "n3"}
+    view = make_world(cluster, level=0.4, placement=where).view()
+    loads = {"sleep_load": 0.9, "wake_load": 0.95, "high_mark": 0.9, "low_mark": 1.0}
+    found = [_rule("drain-relief", most_failures=most, **loads).propose(view) for most in (1, 3, 100)]
+    assert found[-1].sleep == found[1].sleep == (3,)
+    assert found[0].sleep == ()

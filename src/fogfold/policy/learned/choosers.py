@@ -27,10 +27,8 @@ class Likeliest:
     def choose(
         self, stage: Stage, rows: Float[Array, "options rows"], lead: Float[Array, " options"]
     ) -> tuple[int, float]:
-        """The option, and the logarithm of its chance."""
-        logits = self._weights.logits(stage, rows, lead, self._summary)
-        chosen = int(np.argmax(logits))
-        return chosen, float(np.log(softmax(logits)[chosen]))
+        """The option; nothing is drawn, so its chance is 1."""
+        return int(self._weights.logits(stage, rows, lead, self._summary).argmax()), 0.0
 
 
 class Drawn:

@@ -65,6 +65,8 @@ class DeciderParams:
     """Most containers on the move at once, as a share of all (but at least `least_moves`). The rule keeps to it too."""
     least_moves: int = 8
     """Containers that may be on the move at once however few there are."""
+    most_failures: int = 12
+    """Nodes in a row that the rule could not empty after which it looks at no more: it is asked for its mark alone."""
     sleeping: SleepingParams = _SLEEPING
     """When nodes may sleep, and when they are woken whatever the policy says: above a mean load of 0.5."""
 
@@ -150,6 +152,7 @@ class Decider:
         when = asdict(self.params.sleeping)
         shared = {name: when[name] for name in ("calm_decisions", "cooldown_s")}
         shared |= {"move_share": self.params.move_share, "least_moves": self.params.least_moves}
+        shared |= {"most_failures": self.params.most_failures, "most_emptied": self.params.most_nodes}
         self._rule = policy_named(self.params.rule, **shared)
         self._lax = RuleParams(
             **when,
@@ -302,9 +305,9 @@ class _Chain:
         plan, draft = self._plan, self._plan.draft
         before, state = draft.moves, draft.state[node]
         draft.close(node)
-        order = plan.decreasing(draft.stayers(node))
+        order, wanted = plan.decreasing(draft.stayers(node)), self._wanted(node)
         for k, c in enumerate(order.tolist()):
-            if (yield from self._place(c, folding=True, left=len(order) - 1 - k)) < 0:
+            if (yield from self._place(c, wanted, folding=True, left=len(order) - 1 - k)) < 0:
                 draft.take_back(before)
                 draft.state[node] = state
                 self._decision.abandoned += 1
@@ -316,19 +319,20 @@ class _Chain:
         here = plan.draft.stayers(node)
         led = np.array([c in self._rule.target for c in here.tolist()], bool)
         order = here[np.lexsort((-plan.view.usage[0, here], ~led))][: self._decider.params.most_containers]
+        wanted = self._wanted(node)
         for k, c in enumerate(order.tolist()):
             if plan.draft.full:
                 return
-            yield from self._place(c, folding=False, left=len(order) - 1 - k)
+            yield from self._place(c, wanted, folding=False, left=len(order) - 1 - k)
 
-    def _place(self, container: int, *, folding: bool, left: int) -> _Step[int]:
+    def _place(self, container: int, wanted: Int[Array, " nodes"], *, folding: bool, left: int) -> _Step[int]:
         """Choose a target and draft the move; -1 where the container stays."""
         plan = self._plan
         options = target_options(
             plan,
             self._figures,
             container,
-            wanted=self._wanted(int(plan.view.placement[container])),
+            wanted=wanted,
             ceiling=self._decider.ceiling,
             trip_ms=self._decider.trip_ms,
             keep=tuple(marks.target[container] for marks in self._marks if container in marks.target),

@@ -72,6 +72,10 @@ class NodeFigures:
     """Wh-equivalents that moving all containers of a node costs, in the same unit, at most `MOST_COST`."""
     cores: Float[Array, " nodes"]
     """Cores over the fleet's mean."""
+    idle_per_core: Float[Array, " nodes"]
+    """Idle power for each core, over the fleet's mean."""
+    memory_bytes: float
+    """Memory of a mean node."""
     late_cost: Float[Array, " nodes"]
     """Wh-equivalents an hour of requests that come late on each node as it stands, in units of `span_w`."""
     since_woken: Float[Array, " nodes"]
@@ -132,6 +136,7 @@ def node_figures(
     late = np.zeros(fleet.nodes)
     _late_rates(rate, by_node, first, trip_ms, draft.sheet, late)
     cost_wh = np.bincount(view.placement[by_node], plan.cost_wh[by_node], fleet.nodes)
+    per_core = fleet.idle_w / fleet.capacity[0]
     seen = foresee(history.T)
     boot_steps = max(1, math.ceil(float(fleet.node[StaticRow.WAKE_S].mean()) / _STEP_S))
     return NodeFigures(
@@ -145,6 +150,8 @@ def node_figures(
         saving=plan.saving_wh / span_w,
         move_cost=np.minimum(cost_wh / span_w, MOST_COST),
         cores=fleet.capacity[0] / fleet.capacity[0].mean(),
+        idle_per_core=per_core / per_core.mean(),
+        memory_bytes=float(fleet.capacity[1].mean()),
         late_cost=late_cost_wh_h(1.0) * late / span_w,
         since_woken=np.minimum(since_woken_s / HOUR_S, 4.0) / 4.0,
         peak_soon=np.minimum(peak(seen, boot_steps), MOST_LOAD),

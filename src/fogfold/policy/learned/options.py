@@ -42,6 +42,11 @@ MOST_THRIFTY = 16
 MOST_TARGETS = MOST_FULL + MOST_THRIFTY
 """Nodes on it in all, beside staying."""
 _WH_H = late_cost_wh_h(1.0)
+# Looking up a member of an enumeration costs a microsecond, as long as a figure itself.
+_TARGET_ROWS = len(TargetRow)
+_STAY = int(TargetRow.STAY)
+_SHARED = [int(row) for row in (TargetRow.FOLDING, TargetRow.SIZE, TargetRow.MEMORY, TargetRow.LEFT)]
+"""Figures that all options of a container share."""
 _KEPT = 1e6
 """Score that puts a target before all that are not to be kept."""
 
@@ -251,12 +256,13 @@ def _fill_targets(
     past: Array,
     peak_hour: Array,
     hour: Array,
+    idle_per_core: Array,
     span_w: float,
     sheet: Sheet,
     out: Array,
 ) -> None:
     own, trips, most = lend(sheet), borrowed(trip_ms), borrowed(most_crossing)
-    ahead, hours = borrowed(peak_hour), borrowed(hour)
+    ahead, hours, per_core = borrowed(peak_hour), borrowed(hour), borrowed(idle_per_core)
     rates, order, edges, loads, own_past = borrowed(rate), borrowed(by_node), borrowed(first), borrowed(history), past
     here = own.placement[c]
     patience = own.container[ContainerRow.OBJECTIVE_MS, c]
@@ -292,6 +298,7 @@ def _fill_targets(
             promised = max(promised, (own.requested[r, n] + own.container[r, c]) / own.node[r, n])
         row[TargetRow.SPACE_AFTER] = space
         row[TargetRow.PROMISED_AFTER] = promised
+        row[TargetRow.IDLE_PER_CORE] = per_core[n]
         row[TargetRow.POWER] = _added_w(c, n, own) / span_w
         expected = ahead[n] + extra + hours[c] / cores
         row[TargetRow.PEAK_HOUR_AFTER] = max(min(expected, MOST_LOAD), 0.0)
@@ -340,35 +347,37 @@ def target_options(
         folding: whether its node is being folded.
         left: containers of its node that are still to be placed after it.
     """
-    fleet, sheet = plan.view.fleet, plan.draft.sheet
-    few, kept = np.empty(MOST_TARGETS, np.int64), np.array(keep, np.int64)
-    count = _short_list(
-        container, ceiling, wanted, plan.targets.taste, trip_ms, plan.targets.most_crossing, sheet, kept, few
+    sheet, draft = plan.draft.sheet, plan.draft
+    few, kept = np.empty(MOST_TARGETS + 1, np.int64), np.array(keep, np.int64)
+    few[0] = -1
+    count = 1 + _short_list(
+        container, ceiling, wanted, plan.targets.taste, trip_ms, plan.targets.most_crossing, sheet, kept, few[1:]
     )
     few = few[:count]
-    rows = np.zeros((count + 1, len(TargetRow)), np.float32)
-    rows[0, TargetRow.STAY] = 1.0
-    rows[:, TargetRow.FOLDING] = float(folding)
-    rows[:, TargetRow.LEFT] = left / 10.0
-    rows[:, TargetRow.SIZE] = min(plan.size[container], 2.0)
-    rows[:, TargetRow.MEMORY] = min(plan.view.usage[1, container] / fleet.capacity[1].mean(), 2.0)
-    if count:
-        per_core = fleet.idle_w / fleet.capacity[0]
-        rows[1:, TargetRow.IDLE_PER_CORE] = per_core[few] / per_core.mean()
+    rows = np.zeros((count, _TARGET_ROWS), np.float32)
+    rows[0, _STAY] = 1.0
+    rows[:, _SHARED] = (
+        float(folding),
+        min(plan.size[container], 2.0),
+        min(plan.view.usage[1, container] / figures.memory_bytes, 2.0),
+        left / 10.0,
+    )
+    if count > 1:
         _fill_targets(
             container,
-            few,
+            few[1:],
             trip_ms,
             plan.targets.most_crossing,
             figures.rate_per_s,
-            plan.draft.by_node,
-            plan.draft.first,
+            draft.by_node,
+            draft.first,
             figures.history,
             figures.past,
             figures.peak_hour,
             figures.hour,
+            figures.idle_per_core,
             figures.span_w,
             sheet,
             rows[1:],
         )
-    return TargetOptions(np.concatenate([[-1], few]), rows)
+    return TargetOptions(few, rows)
