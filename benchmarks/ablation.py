@@ -164,10 +164,10 @@ def main() -> None:
     for summary in summarise(runs):
         pair = against["drain-relief"].get(summary.policy, {}).get("total_cost")
         relative = None if pair is None or pair.relative is None else pair.relative
-        cost = "-" if relative is None else f"{relative.mean:+.1%} [{relative.low:+.1%}, {relative.high:+.1%}]"
-        loss, agreement = told[summary.policy]
-        learned = "" if loss is None else f"held back: loss {loss:.3f}, agreement {agreement:.1%}"
-        print(f"{summary.policy:24s} J against drain-relief {cost:28s} {learned}")
+        paid = "-" if relative is None else f"{relative.mean:+.1%} [{relative.low:+.1%}, {relative.high:+.1%}]"
+        held_back = told[summary.policy]
+        learned = "" if held_back[0] is None else f"held back: loss {held_back[0]:.3f}, agreement {held_back[1]:.1%}"
+        print(f"{summary.policy:24s} J against drain-relief {paid:28s} {learned}")
 
 
 if __name__ == "__main__":

@@ -61,6 +61,10 @@ class DeciderParams:
     Requests there take five service times; whether that is late is for the policy to see, container by container."""
     space_ceiling: float = 0.85
     """The same for memory, network and disk."""
+    fill_mark: float = RuleParams().fill_mark
+    """CPU load up to which the rule would fill its targets; its high mark is not below it."""
+    low_mark: float = RuleParams().low_mark
+    """CPU load up to which the rule would empty a node."""
     move_share: float = 0.1
     """Most containers on the move at once, as a share of all (but at least `least_moves`). The rule keeps to it too."""
     least_moves: int = 8
@@ -153,6 +157,8 @@ class Decider:
         shared = {name: when[name] for name in ("calm_decisions", "cooldown_s")}
         shared |= {"move_share": self.params.move_share, "least_moves": self.params.least_moves}
         shared |= {"most_failures": self.params.most_failures, "most_emptied": self.params.most_nodes}
+        shared |= {"fill_mark": self.params.fill_mark, "low_mark": self.params.low_mark}
+        shared |= {"high_mark": max(RuleParams().high_mark, self.params.fill_mark)}
         self._rule = policy_named(self.params.rule, **shared)
         self._lax = RuleParams(
             **when,

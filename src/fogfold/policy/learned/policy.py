@@ -43,6 +43,12 @@ class LearnedParams(SleepingParams):
 
     wake_load: float = DeciderParams().sleeping.wake_load
     """Mean CPU load of the nodes that are on above which nodes are woken whatever the policy says."""
+    high_mark: float = DeciderParams().ceiling
+    """CPU load up to which a target may be filled, and beyond which a node is relieved whatever the policy says."""
+    fill_mark: float = DeciderParams().fill_mark
+    """CPU load up to which the rule beside it would fill its targets."""
+    low_mark: float = DeciderParams().low_mark
+    """CPU load up to which the rule beside it would empty a node."""
     most_nodes: int = DeciderParams().most_nodes
     """Nodes that one decision may choose."""
     move_share: float = DeciderParams().move_share
@@ -52,7 +58,9 @@ class LearnedParams(SleepingParams):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("move_share", float(self.move_share), above=True, high=1.0)
+        for name in ("move_share", "high_mark", "fill_mark"):
+            check_number(name, float(getattr(self, name)), above=True, high=1.0)
+        check_number("low_mark", float(self.low_mark), high=1.0)
         check_number("least_moves", float(self.least_moves))
         check_number("most_nodes", float(self.most_nodes), low=1.0)
         if self.serve not in _SERVE:
@@ -139,6 +147,9 @@ def limits_of(params: LearnedParams) -> DeciderParams:
     """The limits that such a policy decides within."""
     sleeping = SleepingParams(**{field.name: getattr(params, field.name) for field in fields(SleepingParams)})
     return DeciderParams(
+        ceiling=params.high_mark,
+        fill_mark=params.fill_mark,
+        low_mark=params.low_mark,
         most_nodes=int(params.most_nodes),
         move_share=params.move_share,
         least_moves=int(params.least_moves),
