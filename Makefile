@@ -8,7 +8,7 @@ JOBS ?= 2
 
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache
 
-.PHONY: demo test lint types contracts bench bench-simulators setup clean slow
+.PHONY: demo test lint types contracts bench bench-simulators checkpoint setup clean slow
 
 setup: $(STAMP)
 
@@ -49,6 +49,10 @@ bench: $(STAMP) ## Speed of the world, and the classic benchmark where its trace
 
 bench-simulators: $(STAMP) ## The world beside LEAF and ECLYPSE, in an environment of their own; make ... ARGS=--json
 	@PYTHONPATH=benchmarks $(BIN)/python -m simulators.compare $(ARGS)
+
+checkpoint: $(TESTED) ## Trains the shipped checkpoint anew, in two runs that go on where they were stopped
+	$(BIN)/fogfold train --config configs/fogfold-base.yaml --out runs/fogfold-base --jobs $(JOBS)
+	$(BIN)/fogfold train --config configs/fogfold-base-fine.yaml --out runs/fogfold-base-fine --jobs $(JOBS)
 
 clean:
 	rm -rf benchmarks/simulators/.venv $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
