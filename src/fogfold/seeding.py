@@ -24,7 +24,8 @@ def key(root: int, *names: str | int) -> int:
     if root < 0:
         raise ModelError(f"seed {root} is negative; seeds are whole numbers from 0")
     text = "/".join([str(root), *(str(name) for name in names)])
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
+    # A name may come from a file name that is no text: half of a surrogate pair is as good as any other sign.
+    return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little") >> 1
 
 
 def stream(root: int, *names: str | int) -> np.random.Generator:

@@ -37,6 +37,10 @@ def test_stream_stays_what_it_is():
     assert bits.random_raw(3).tolist() == [2528538738773827073, 15780469043608244457, 14003454171356312778]
 
 
+def test_half_of_a_surrogate_pair_is_a_name_like_any_other():
+    assert key(0, "\ud800") != key(0, "\ud801")
+
+
 @given(roots, names)
 def test_key_is_a_whole_number_of_63_bits(root, path):
     assert 0 <= key(root, *path) < 2**63
