@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from fogfold.control.means import Means
 from fogfold.control.node_power import PowerState
 from fogfold.control.ports import Capabilities, Lease
+from fogfold.control.readings import ContainerReading, NodeReading, Readings
 from fogfold.control.switching import POWER_KIND, record_of_kept
 from fogfold.errors import InvariantError
 from fogfold.model.cluster import Cluster
 from fogfold.model.identity import NodeId
+from fogfold.model.resources import Resources
 from fogfold.seeding import stream
 from fogfold.testing.clock import FakeClock
 from fogfold.testing.fakes import LIVE, FakeEyes, FakeOrchestrator, FakePower
 from fogfold.testing.kill import Fuse
 from fogfold.testing.memory_store import MemoryStore
 
-__all__ = ["Stage"]
+__all__ = ["Stage", "StageReads"]
 
 _T = TypeVar("_T")
 
@@ -110,3 +112,32 @@ class Stage:
                 out.append(f"{node} still bears a mark")
         out += [f"{node} was cut with {sorted(who)} on it" for node, who in self.power.cut.items() if who]
         return out
+
+
+class StageReads:
+    """A collector of a stage on which all containers use the same.
+
+    Args:
+        stage: what is read.
+        cores: what each uses, by the seconds since the clock's start; None where none is measured.
+    """
+
+    def __init__(self, stage: Stage, cores: Callable[[float], float | None]) -> None:
+        self._stage, self._cores = stage, cores
+
+    async def read(self) -> Readings:
+        """The cluster as it stands, read this moment."""
+        snapshot, now_s = await self._stage.eyes.snapshot(), self._stage.clock.now_s()
+        cores = self._cores(self._stage.clock.monotonic_s())
+        measured = () if cores is None else snapshot.placement
+        return Readings(
+            snapshot.cluster,
+            now_s,
+            snapshot.states,
+            snapshot.placement,
+            snapshot.targets,
+            nodes={node.id: NodeReading(now_s) for node in snapshot.cluster.nodes},
+            containers={
+                container: ContainerReading(now_s, Resources(cores or 0.0, 1e8, 0.0, 0.0)) for container in measured
+            },
+        )

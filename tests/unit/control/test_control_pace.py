@@ -13,15 +13,13 @@ from fogfold.adapters.simulated.clocks import MONDAY_S
 from fogfold.control.deciding import Decider, Limits
 from fogfold.control.gauge import load_cores
 from fogfold.control.loop import Loop, LoopSettings
-from fogfold.control.readings import ContainerReading, NodeReading, Readings
 from fogfold.control.schedule import ScheduleSettings
 from fogfold.control.watch import Watch
 from fogfold.model.identity import ContainerId
-from fogfold.model.resources import Resources
 from fogfold.policy.base import Move, Proposal
 from fogfold.seeding import stream
 from fogfold.testing.builders import a_cluster, a_container, a_node, a_snapshot
-from fogfold.testing.stage import Stage
+from fogfold.testing.stage import Stage, StageReads
 from fogfold.units import HOUR_S, MINUTE_S
 
 RARE = ScheduleSettings(micro_s=1e9)
@@ -50,29 +48,6 @@ class Wants(Rests):
         return Proposal(self.name, moves=(Move(0, 1),) if view.placement[0] == 0 else ())
 
 
-class Reads:
-    """A collector of a stage on which each container uses `cores(seconds since the start)`; unmeasured where None."""
-
-    def __init__(self, stage, cores):
-        self.stage, self.cores = stage, cores
-
-    async def read(self):
-        snapshot, now_s = await self.stage.eyes.snapshot(), self.stage.clock.now_s()
-        cores = self.cores(self.stage.clock.monotonic_s())
-        usage = None if cores is None else Resources(cores, 1e8, 0.0, 0.0)
-        return Readings(
-            snapshot.cluster,
-            now_s,
-            snapshot.states,
-            snapshot.placement,
-            snapshot.targets,
-            nodes={node.id: NodeReading(now_s) for node in snapshot.cluster.nodes},
-            containers={}
-            if usage is None
-            else {container: ContainerReading(now_s, usage) for container in snapshot.placement},
-        )
-
-
 def played(cores, *, hours, schedule=RARE, policy=None):
     """Times of the whole decisions of a day, in seconds since its start."""
 
@@ -82,7 +57,7 @@ def played(cores, *, hours, schedule=RARE, policy=None):
             a_cluster([a_node("n0"), a_node("n1")], containers), {"c0": "n0", "c1": "n0", "c2": "n1", "c3": "n1"}
         )
         start_s = stage.clock.now_s()
-        watch = Watch(Reads(stage, cores), stage.clock)
+        watch = Watch(StageReads(stage, cores), stage.clock)
         decider = Decider(policy or Rests(), Limits.none(week_began_s=MONDAY_S))
         loop = Loop(replace(stage.means(), eyes=watch), watch, decider, LoopSettings("one", schedule=schedule))
         running = asyncio.create_task(loop.run())

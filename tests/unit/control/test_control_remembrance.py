@@ -15,17 +15,15 @@ from fogfold.control.load_evidence import EvidenceSettings, LoadEvidence, eviden
 from fogfold.control.loop import Loop, LoopSettings, Mode
 from fogfold.control.orders import MoveOrder
 from fogfold.control.outcome import StepEnd, StepOutcome, remembered
-from fogfold.control.readings import ContainerReading, NodeReading, Readings
 from fogfold.control.remembrance import MEMORY_KIND, MEMORY_NAME, POLICY_KIND
 from fogfold.control.watch import Watch
 from fogfold.errors import ModelError
 from fogfold.model.identity import ContainerId, NodeId, SiteId
 from fogfold.model.migration import MigrationState
-from fogfold.model.resources import Resources
 from fogfold.policy.base import Move, Proposal
 from fogfold.policy.registry import policy
 from fogfold.testing.builders import a_cluster, a_container, a_node
-from fogfold.testing.stage import Stage
+from fogfold.testing.stage import Stage, StageReads
 from fogfold.units import MINUTE_S
 
 SITE = SiteId("s0")
@@ -85,35 +83,13 @@ class Wants:
         return Proposal(self.name, moves=(Move(0, 1),) if view.placement[0] == 0 else ())
 
 
-class Reads:
-    """A collector of a stage on which everything is little loaded."""
-
-    def __init__(self, stage):
-        self.stage = stage
-
-    async def read(self):
-        snapshot = await self.stage.eyes.snapshot()
-        now_s = self.stage.clock.now_s()
-        return Readings(
-            snapshot.cluster,
-            now_s,
-            snapshot.states,
-            snapshot.placement,
-            snapshot.targets,
-            nodes={node.id: NodeReading(now_s) for node in snapshot.cluster.nodes},
-            containers={
-                container: ContainerReading(now_s, Resources(0.1, 1e8, 0.0, 0.0)) for container in snapshot.placement
-            },
-        )
-
-
 @pytest.fixture
 def stage():
     return Stage(a_cluster([a_node("n0"), a_node("n1")], [a_container("c0")]), {"c0": "n0"})
 
 
 def a_loop(stage, holder, chosen=None, mode=Mode.RECOMMEND):
-    watch = Watch(Reads(stage), stage.clock)
+    watch = Watch(StageReads(stage, lambda _: 0.1), stage.clock)
     means = replace(stage.means(), eyes=watch)
     limits = Limits.none(week_began_s=MONDAY_S)
     return Loop(means, watch, Decider(chosen or Wants(), limits), LoopSettings(holder, mode))
