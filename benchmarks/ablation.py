@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,19 +107,17 @@ def blind(weights: Weights, rows: Rows) -> Weights:
     return Weights(weights.shape, arrays, weights.notes)
 
 
-def taught(settings: TrainSettings, store: LessonStore, rows: Rows) -> tuple[Weights, float, float]:
-    """The weights that came of it, and loss and agreement on the lessons held back, as the run's warm-up keeps them."""
+def taught(
+    settings: TrainSettings, learned: Sequence[Lesson], held_back: Sequence[Lesson], rows: Rows
+) -> tuple[Weights, float, float]:
+    """The weights that came of it, and loss and agreement on the lessons held back."""
     torch.manual_seed(settings.seed)
     network = PolicyNetwork(settings.shape, follow=settings.follow)
-    wanted = store.wanted(settings)
-    counts = {"world": settings.lesson_worlds, "snapshot": settings.lesson_snapshots}
-    held_back = {topic for topic in wanted if topic[1] < max(1, counts[topic[0]] // 10)}
-    learned = [without(lesson, rows) for topic in wanted if topic not in held_back for lesson in store.read(topic)]
-    asked = [without(lesson, rows) for topic in wanted if topic in held_back for lesson in store.read(topic)]
+    learned, held_back = ([without(lesson, rows) for lesson in part] for part in (learned, held_back))
     pupil = Imitator(network, learned, rate=settings.lesson_rate, part=settings.lesson_part, device=torch.device("cpu"))
     for k in range(settings.lesson_passes):
         pupil.learn(done=k / settings.lesson_passes, rng=stream(settings.seed, "train", "lessons", k))
-    figures = pupil.judge(asked)
+    figures = pupil.judge(held_back)
     return blind(network.weights({}), rows), figures.loss, figures.agreement
 
 
@@ -137,20 +135,21 @@ def main() -> None:
     settings = read_settings(asked.run / "settings.yaml")
     if asked.passes is not None:
         settings = replace(settings, lesson_passes=asked.passes)
-    store = LessonStore(asked.run / "lessons")
+    lessons = LessonStore(asked.run / "lessons").divided(settings)
     torch.manual_seed(settings.seed)
     players = {"drain-relief": policy("drain-relief")}
     players["untaught"] = Learned("untaught", PolicyNetwork(settings.shape, follow=4.0).weights({}))
     told: dict[str, tuple[float | None, float | None]] = dict.fromkeys(players, (None, None))
     for name, rows in VARIANTS.items():
-        weights, loss, agreement = taught(settings, store, rows)
+        weights, loss, agreement = taught(settings, *lessons, rows)
         players[name], told[name] = Learned(name, weights), (loss, agreement)
     seeds = range(asked.first_seed, asked.first_seed + asked.seeds)
     days = [build(load_scenario(asked.scenario), seed, hours=asked.hours) for seed in seeds]
     runs = [run_episode(day, player).result for player in players.values() for day in days]
     rows_out = []
     against = {one: {pair.policy: pair.figures for pair in compare(runs, one)} for one in ("drain-relief", "all")}
-    for summary in summarise(runs):
+    summaries = summarise(runs)
+    for summary in summaries:
         row: dict[str, object] = {"variant": summary.policy, "seeds": asked.seeds}
         row |= {key: None if (value := summary.figures[key]) is None else value.as_json() for key in SHOWN}
         for one, pairs in against.items():
@@ -161,7 +160,7 @@ def main() -> None:
     if asked.json:
         print(json.dumps({"bench": "ablation", "scenario": asked.scenario, "rows": rows_out}))
         return
-    for summary in summarise(runs):
+    for summary in summaries:
         pair = against["drain-relief"].get(summary.policy, {}).get("total_cost")
         relative = None if pair is None or pair.relative is None else pair.relative
         paid = "-" if relative is None else f"{relative.mean:+.1%} [{relative.low:+.1%}, {relative.high:+.1%}]"

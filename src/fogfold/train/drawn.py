@@ -12,13 +12,11 @@ from dataclasses import fields
 from fogfold.encoding.arrays import ClusterView, fleet_arrays, view_of
 from fogfold.errors import PlacementError
 from fogfold.evaluate.snapshots.cluster import drawn_snapshot
-from fogfold.evaluate.snapshots.suite import containers_for, settings_for
+from fogfold.evaluate.snapshots.suite import containers_for, policy_for_snapshot, settings_for
 from fogfold.evaluate.snapshots.variant import VARIANTS
 from fogfold.policy.base import Policy
 from fogfold.policy.learned.deciding import DeciderParams
 from fogfold.policy.learned.policy import LearnedParams, limits_of
-from fogfold.policy.registry import policy as policy_named
-from fogfold.policy.registry import recipe
 from fogfold.seeding import stream
 from fogfold.train.settings import TrainSettings
 
@@ -58,7 +56,5 @@ def drawn_case(settings: TrainSettings, number: int) -> tuple[ClusterView, Decid
         fleet = fleet_arrays(snapshot.cluster)
         told = settings_for(limit, fleet)
         pupil = LearnedParams(**{f.name: told[f.name] for f in fields(LearnedParams) if f.name in told})
-        known = {f.name for f in fields(recipe(TEACHER).params)}
-        teacher = policy_named(TEACHER, **{name: value for name, value in told.items() if name in known})
-        return view_of(snapshot, fleet), limits_of(pupil), teacher
+        return view_of(snapshot, fleet), limits_of(pupil), policy_for_snapshot(TEACHER, limit, fleet, {})
     raise PlacementError(f"snapshot lesson {number}: nothing that was drawn fits; give other snapshot_nodes")

@@ -101,6 +101,21 @@ class LessonStore:
         counts = {"world": settings.lesson_worlds, "snapshot": settings.lesson_snapshots}
         return [(topic, number) for topic, count in counts.items() for number in range(count)]
 
+    def divided(self, settings: TrainSettings) -> tuple[list[Lesson], list[Lesson]]:
+        """The lessons to learn from, and a tenth of each topic that only says how well that went.
+
+        Raises:
+            ModelError: if one is not there.
+        """
+        tenth = {"world": settings.lesson_worlds // 10, "snapshot": settings.lesson_snapshots // 10}
+        learned: list[Lesson] = []
+        held_back: list[Lesson] = []
+        for topic in self.wanted(settings):
+            name, number = topic
+            part = held_back if number < max(1, tenth[name]) else learned
+            part.extend(self.read(topic))
+        return learned, held_back
+
     def missing(self, settings: TrainSettings) -> list[Topic]:
         """What of it is not there yet."""
         return [topic for topic in self.wanted(settings) if not self._path(topic).is_file()]

@@ -170,10 +170,7 @@ def _warm_up(
         [(settings, topic) for topic in missing],
         on_done=lambda done: told("lessons given", there + done, len(wanted)),
     )
-    tenth = {"world": settings.lesson_worlds // 10, "snapshot": settings.lesson_snapshots // 10}
-    held_back = [topic for topic in wanted if topic[1] < max(1, tenth[topic[0]])]
-    learned = [lesson for topic in wanted if topic not in held_back for lesson in store.read(topic)]
-    asked = [lesson for topic in held_back for lesson in store.read(topic)]
+    learned, asked = store.divided(settings)
     imitator = Imitator(
         learner.policy, learned, rate=settings.lesson_rate, part=settings.lesson_part, device=learner.device
     )
